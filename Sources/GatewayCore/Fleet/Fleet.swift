@@ -13,6 +13,8 @@ final class Fleet {
   private let seams: FleetSeams
   private var members: [FleetPlace: Member] = [:]
 
+  /// What becomes of a durable send of this host.
+  var onSend: (FleetPlace, FleetBox.News) -> Void = { _, _ in }
   /// The holder's own connection to the server is wanted from now on, or not any more.
   var onWant: (FleetPlace, Bool) -> Void = { _, _ in }
   /// It must not write another byte.
@@ -48,6 +50,12 @@ final class Fleet {
   func link(of place: FleetPlace) -> FleetLink? { members[place]?.link }
   func holder(of place: FleetPlace) -> FleetHolder? { members[place]?.holder }
 
+  /// What this host writes for others that died, in the order of their places and hosts.
+  var adoptedSends: [FleetSend] {
+    members.sorted { ($0.key.upstream, $0.key.namespace) < ($1.key.upstream, $1.key.namespace) }
+      .flatMap { $0.value.holder?.adopted.values.sorted() ?? [] }
+  }
+
   private func member(
     _ place: FleetPlace, _ specification: UpstreamSpecification, _ connector: any UpstreamConnector
   ) -> Member {
@@ -62,6 +70,7 @@ final class Fleet {
     own.servers = options.redis.map(\.host)
     let link = FleetLink(
       own, engine: engine, timers: seams.timers, details: FleetHostDetails(mayHold: options.hold == .may))
+    link.box.onNews = { [weak self] in self?.onSend(place, $0) }
     var holder: FleetHolder?
     if options.hold == .may {
       let made = FleetHolder(own, connector, engine: engine, timers: seams.timers, random: seams.random) { [link] in
@@ -82,6 +91,7 @@ final class Fleet {
   func keep(_ isWanted: (FleetPlace) -> Bool) {
     for (place, member) in members where !isWanted(place) {
       members[place] = nil
+      member.link.box.withdraw()
       member.holder?.leave()
       wait(for: [member], until: seams.time.now + Self.leaveLimit) { [engine] in
         engine.remove(member.link)

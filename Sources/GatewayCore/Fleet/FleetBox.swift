@@ -6,10 +6,28 @@
 /// | fresh: this host has it, the engine perhaps not | put again on every new connection → boxed |
 /// | boxed | its host writes it; its outcome is heard, or found here → finished |
 /// | adopted: this host was taken for dead, and whoever holds writes it | its outcome is found → finished. The engine has lost it → fresh |
+/// | leaving: it has its outcome | removed on every new connection, until the engine has said that it is → forgotten |
 final class FleetBox {
+  /// What becomes of a row.
+  enum News: Equatable {
+    /// The engine has it.
+    case boxed(UInt64)
+    /// The engine does not take it: it stays fresh, and is put again with the next sign of life.
+    case refused(UInt64, FleetRefusal)
+    /// The fleet writes it from now on, and not this host.
+    case adopted(UInt64)
+    /// The fleet does not have it any more: this host writes it again.
+    case returned(UInt64)
+    /// What became of it; it is finished.
+    case outcome(UInt64, FleetFields)
+    /// The engine has a row that this host does not know, by its name: it is to be put, or dropped.
+    case found(String, FleetFields)
+  }
+
   private enum Place { case fresh, boxed, adopted }
 
   private struct Row {
+    let name: String
     var fields: FleetFields
     var place: Place
   }
@@ -18,24 +36,24 @@ final class FleetBox {
   let host: String
   private let engine: any FleetEngine
   private var rows: [UInt64: Row] = [:]
+  private var numbers: [String: UInt64] = [:]
+  /// Names of rows that the engine may still have, and whether they were adopted.
+  private var leaving: [String: Bool] = [:]
   private var life: UInt64?
   /// Which server knows the rows.
   private var run: String?
   /// Tells answers apart that came too late.
   private var round = 0
+  /// Rows that the engine has and this host does not know.
+  private var unknown: [String] = []
   /// Where each row is, is known: what is boxed may be written.
   private(set) var isSettled = false
+  private var isLooking = false
 
-  /// The engine has a row.
-  var onBoxed: (UInt64) -> Void = { _ in }
-  /// The fleet writes it from now on, and not this host.
-  var onAdopted: (UInt64) -> Void = { _ in }
-  /// The fleet does not have it any more: this host writes it again.
-  var onReturned: (UInt64) -> Void = { _ in }
-  /// The engine has a row that this host does not know.
-  var onFound: (UInt64, FleetFields) -> Void = { _, _ in }
-  /// What became of a row; it is finished.
-  var onOutcome: (UInt64, FleetFields) -> Void = { _, _ in }
+  /// Rows that are asked for in one go: each may be as long as a message.
+  static let portion = 64
+
+  var onNews: (News) -> Void = { _ in }
   var onSettled: () -> Void = {}
   var onFenced: (UInt64) -> Void = { _ in }
 
@@ -46,37 +64,70 @@ final class FleetBox {
   }
 
   private var box: FleetKey { place.key(.box(host: host)) }
-  private func name(_ number: UInt64) -> String { "\(host)/\(number)" }
+  private func adoptedName(_ name: String) -> String { "\(host)/\(name)" }
 
   // MARK: - Rows
 
-  /// A durable send; before it is written for the first time.
+  /// The name of a row, where it is one.
+  func name(of number: UInt64) -> String? { rows[number]?.name }
+
+  /// A durable send, before it is written for the first time: by the name that its fields say, which is unique for all
+  /// time. One that is here already stays as it is.
   func put(_ number: UInt64, _ fields: FleetFields) {
-    rows[number] = Row(fields: fields, place: .fresh)
+    guard rows[number] == nil else { return }
+    let name = fields.text("id") ?? String(number)
+    leaving[name] = nil
+    rows[number] = Row(name: name, fields: fields, place: .fresh)
+    numbers[name] = number
     if life != nil, engine.server != nil { copy(number) }
   }
 
   /// It has its outcome, or is taken back.
   func finish(_ number: UInt64) {
     guard let row = rows.removeValue(forKey: number) else { return }
-    engine.remove([String(number)], of: box) { _ in }
-    if row.place == .adopted { engine.remove([name(number)], of: place.key(.adopted)) { _ in } }
+    numbers[row.name] = nil
+    leave(row.name, wasAdopted: row.place == .adopted)
+  }
+
+  /// A row of the engine is not wanted.
+  func drop(_ name: String) { leave(name, wasAdopted: false) }
+
+  private func leave(_ name: String, wasAdopted: Bool) {
+    leaving[name] = wasAdopted
+    if engine.server != nil { remove([name]) }
+  }
+
+  /// This host takes part no more: nothing of it is left to others.
+  func withdraw() {
+    let own = rows
+    for (number, row) in own.sorted(by: { $0.key < $1.key }) {
+      finish(number)
+      if row.place == .adopted { onNews(.returned(number)) }
+    }
+    lifeEnded()
+  }
+
+  private func remove(_ names: [String]) {
+    engine.remove(names.filter { leaving[$0] == true }.map(adoptedName), of: place.key(.adopted)) { _ in }
+    engine.remove(names, of: box) { [weak self] outcome in
+      guard let self, case .done = outcome else { return }
+      for name in names { leaving[name] = nil }
+    }
   }
 
   private func copy(_ number: UInt64) {
     guard let life, let row = rows[number] else { return }
-    let step = FleetPut(place: place, host: host, life: life, number: number, row: .waiting(row.fields))
+    let step = FleetPut(place: place, host: host, life: life, name: row.name, row: .waiting(row.fields))
     engine.run(step) { [weak self] outcome in
       guard let self else { return }
       switch outcome {
       case .done:
-        // It may be finished by now: then its row is one too many.
-        guard rows[number] != nil else { return engine.remove([String(number)], of: box) { _ in } }
         guard rows[number]?.place == .fresh else { return }
         rows[number]?.place = .boxed
-        onBoxed(number)
+        onNews(.boxed(number))
       case .fenced: onFenced(life)
-      case .refused, .unanswered: break
+      case .refused(let refusal): if rows[number] != nil { onNews(.refused(number, refusal)) }
+      case .unanswered: break
       }
     }
   }
@@ -87,17 +138,10 @@ final class FleetBox {
 
   // MARK: - Lives
 
-  /// A life has begun, with these in the box.
-  func begin(_ life: UInt64, _ found: [UInt64: FleetBoxRow]) {
+  /// A life has begun, with rows of these names in the box.
+  func begin(_ life: UInt64, _ names: [String]) {
     self.life = life
-    for (number, row) in found.sorted(by: { $0.key < $1.key }) where rows[number] == nil {
-      switch row {
-      case .waiting(let fields):
-        rows[number] = Row(fields: fields, place: .boxed)
-        onFound(number, fields)
-      case .finished: engine.remove([String(number)], of: box) { _ in }
-      }
-    }
+    unknown = names.filter { numbers[$0] == nil && leaving[$0] == nil }.sorted()
     settle()
   }
 
@@ -108,6 +152,7 @@ final class FleetBox {
   }
 
   func engineGained(_ server: FleetServer) {
+    if !leaving.isEmpty { remove(leaving.keys.sorted()) }
     guard life != nil else { return }
     // Another process may have forgotten what it had.
     if server.run != run || !isSettled { settle() } else { copyFresh() }
@@ -117,22 +162,27 @@ final class FleetBox {
   private func settle() {
     isSettled = false
     round += 1
-    let (present, server) = (round, engine.server?.run)
-    let known = rows.keys.sorted()
-    guard !known.isEmpty else {
-      (run, isSettled) = (server, true)
+    settle(rows.keys.sorted()[...], unknown[...], by: engine.server?.run)
+  }
+
+  private func settle(_ known: ArraySlice<UInt64>, _ unknown: ArraySlice<String>, by server: String?) {
+    let own = known.prefix(Self.portion).compactMap { number in rows[number].map { (number, $0.name) } }
+    let strange = unknown.prefix(Self.portion - own.count)
+    guard !own.isEmpty || !strange.isEmpty else {
+      guard known.isEmpty else { return settle(known.dropFirst(Self.portion), unknown, by: server) }
+      (run, isSettled, self.unknown) = (server, true, [])
+      copyFresh()
       return onSettled()
     }
-    engine.rows(of: box, known.map(String.init)) { [weak self] boxed in
+    let present = round
+    engine.rows(of: box, own.map(\.1) + strange) { [weak self] boxed in
       guard let self, round == present, case .done(let boxed) = boxed else { return }
-      engine.rows(of: place.key(.adopted), known.map(name)) { [weak self] adopted in
+      engine.rows(of: place.key(.adopted), own.map { self.adoptedName($0.1) }) { [weak self] adopted in
         guard let self, round == present, case .done(let adopted) = adopted else { return }
-        run = server
-        for number in known { settle(number, boxed[String(number)], adopted[name(number)]) }
+        for (number, name) in own { settle(number, boxed[name], adopted[adoptedName(name)]) }
+        for name in strange { if let row = boxed[name] { find(name, row) } }
         guard round == present else { return }
-        isSettled = true
-        copyFresh()
-        onSettled()
+        settle(known.dropFirst(Self.portion), unknown.dropFirst(strange.count), by: server)
       }
     }
   }
@@ -142,27 +192,51 @@ final class FleetBox {
     switch (boxed.flatMap { FleetBoxRow($0) }, adopted.flatMap { FleetBoxRow($0) }) {
     case (.finished(let fields)?, _), (_, .finished(let fields)?):
       if adopted != nil { rows[number]?.place = .adopted }
-      onOutcome(number, fields)
+      onNews(.outcome(number, fields))
       finish(number)
     case (_, .waiting?):
       rows[number]?.place = .adopted
       if row.place != .adopted {
-        if row.place == .fresh { onBoxed(number) }
-        onAdopted(number)
+        if row.place == .fresh { onNews(.boxed(number)) }
+        onNews(.adopted(number))
       }
     case (.waiting?, nil):
       rows[number]?.place = .boxed
-      if row.place == .fresh { onBoxed(number) }
-      if row.place == .adopted { onReturned(number) }
+      if row.place == .fresh { onNews(.boxed(number)) }
+      if row.place == .adopted { onNews(.returned(number)) }
     case (nil, nil):
       rows[number]?.place = .fresh
-      if row.place == .adopted { onReturned(number) }
+      if row.place == .adopted { onNews(.returned(number)) }
     }
   }
 
-  /// Looks what became of what the fleet writes.
-  func lookAtAdopted() {
-    guard isSettled, rows.values.contains(where: { $0.place == .adopted }) else { return }
-    settle()
+  private func find(_ name: String, _ bytes: [UInt8]) {
+    // It may have been put, or dropped, meanwhile.
+    guard numbers[name] == nil, leaving[name] == nil else { return }
+    if case .waiting(let fields) = FleetBoxRow(bytes) { onNews(.found(name, fields)) } else { drop(name) }
+  }
+
+  // MARK: - Now and then
+
+  /// Looks what became of what the fleet writes, and puts again what the engine had no room for.
+  func look() {
+    guard isSettled, !isLooking, life != nil else { return }
+    copyFresh()
+    let numbers = rows.filter { $0.value.place == .adopted }.keys.sorted()
+    if !numbers.isEmpty { look(at: numbers[...]) }
+  }
+
+  private func look(at numbers: ArraySlice<UInt64>) {
+    let own = numbers.prefix(Self.portion).compactMap { number in rows[number].map { (number, adoptedName($0.name)) } }
+    let present = round
+    isLooking = true
+    engine.rows(of: place.key(.adopted), own.map(\.1)) { [weak self] adopted in
+      guard let self else { return }
+      isLooking = false
+      guard round == present, case .done(let adopted) = adopted else { return }
+      for (number, name) in own where rows[number]?.place == .adopted { settle(number, nil, adopted[name]) }
+      guard round == present, !numbers.dropFirst(Self.portion).isEmpty else { return copyFresh() }
+      look(at: numbers.dropFirst(Self.portion))
+    }
   }
 }

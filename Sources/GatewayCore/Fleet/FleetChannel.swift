@@ -212,8 +212,9 @@ final class FleetChannel {
 extension FleetChannel: UpstreamChannel {
   func write(_ message: PreparedMessage, ack: UInt64?) { say(.write(message, ack: ack, row: nil)) }
 
-  /// The same for a durable send, by the number of its row in this host's box.
-  func write(_ message: PreparedMessage, ack: UInt64?, row: UInt64) { say(.write(message, ack: ack, row: row)) }
+  func write(_ message: PreparedMessage, ack: UInt64?, entry: UInt64) {
+    say(.write(message, ack: ack, row: link.box.name(of: entry)))
+  }
 
   func answer(_ id: UInt64, _ message: PreparedMessage) { say(.answer(id, message)) }
   func forget(ack: UInt64) { say(.forget(ack: ack)) }

@@ -13,9 +13,7 @@ final class FleetHolder {
   let publisher: FleetPublisher
   private(set) var writer: FleetWriter?
   private weak var tap: FleetTap?
-  private var silence: FleetSilence
-  private var hosts: [String: FleetHostRow] = [:]
-  private var hostsTimer: Timers.ID?
+  private let hosts: FleetHosts
   /// How far `up` was read in this conversation, and of which server.
   private var readUp = FleetPosition.start
   private var openedUp = FleetPosition.start
@@ -25,6 +23,8 @@ final class FleetHolder {
   private static let trimStep = 256
   private var isWanted = false
   private var drainEnd: MonotonicInstant?
+  /// What this host writes for hosts that died, by the names of their rows, without contents.
+  private(set) var adopted: [String: FleetSend] = [:]
   /// What goes on when it is known what was adopted.
   private var adoptions: [() -> Void] = []
 
@@ -49,12 +49,14 @@ final class FleetHolder {
     var lease = FleetLease.Settings(host: settings.host)
     (lease.lease, lease.grace, lease.rank) = (settings.lease, settings.grace, settings.rank)
     self.lease = FleetLease(lease)
-    silence = FleetSilence(adopt: settings.adopt)
+    hosts = FleetHosts(settings, engine: engine, timers: timers)
     publisher = FleetPublisher(settings.place, engine: engine, timers: timers, grace: settings.grace)
     self.connector.holder = self
     publisher.onOpen = { [weak self] in self?.begin($0) }
     publisher.onFenced = { [weak self] in self?.tell(.fenced) }
     publisher.onDoubt = { [weak self] in self?.lookAtTerm() }
+    hosts.onLook = { [weak self] in self?.noteLives() }
+    hosts.onSilent = { [weak self] in self?.adopt($0, $1) }
     engine.add(self)
   }
 
@@ -146,8 +148,8 @@ final class FleetHolder {
     guard let own = lease.own else { return }
     publisher.begin(own, taken)
     connector.resumption = taken.isSameRun ? taken.resumption : nil
-    silence = FleetSilence(adopt: settings.adopt)
-    lookAtHosts()
+    carryAdopted()
+    hosts.begin()
   }
 
   private func extend(_ limit: MonotonicInstant) {
@@ -179,7 +181,8 @@ final class FleetHolder {
   private func end() {
     publisher.end()
     closeWriter()
-    timers.cancel(hostsTimer)
+    adopted = [:]
+    hosts.end()
     drainEnd = nil
     cut()
   }
@@ -224,20 +227,22 @@ final class FleetHolder {
     let goesOn = tap.isRecovered && !publisher.epoch.isEmpty
     publisher.opened(
       newEpoch: goesOn ? nil : "e" + String(random.bits() & 0xff_ffff_ffff, radix: 36),
-      connector.resumption, hosts: max(1, hosts.values.count { !$0.isAdopted }))
+      connector.resumption, hosts: max(1, hosts.livingCount))
   }
 
   /// The conversation has its number.
   private func begin(_ opened: FleetOpened) {
     guard let tap, let own = lease.own else { return }
     let writer = FleetWriter(
-      opened, own, place, engine: engine, timers: timers, tap: tap, confirmed: connector.confirmedInterests
+      opened, own, place, engine: engine, timers: timers, tap: tap, confirmed: connector.confirmedInterests,
+      wall: { [weak self] in self?.wallMilliseconds() ?? 0 }
     ) { [connector] in
       connector.check($0, acknowledged: $1)
     }
     self.writer = writer
     writer.onFenced = { [weak self] in self?.tell(.fenced) }
-    for (host, row) in hosts { writer.noteLife(row.life, of: host) }
+    writer.onCarried = { [weak self] in self?.adopted[$0] = nil }
+    noteLives()
     (readUp, openedUp, openedRun) = (opened.up, opened.up, engine.server?.run ?? "")
     writer.mayWrite(until: lease.mayWriteUntil)
     carryAdopted()
@@ -245,9 +250,11 @@ final class FleetHolder {
 
   /// What the fleet has of hosts that died is written, and then goes on what waited for that.
   private func carryAdopted(_ goOn: @escaping () -> Void = {}) {
-    guard let writer else { return }
-    engine.rows(of: place.key(.adopted), nil) { [weak self, weak writer] outcome in
-      guard let self, let writer, writer === self.writer else { return }
+    let present = writer
+    engine.rows(of: place.key(.adopted), nil) { [weak self, weak present] outcome in
+      guard let self, holds else { return }
+      if case .done(let rows) = outcome { adopted = FleetSend.waiting(in: rows, of: place) }
+      guard let writer, writer === present else { return }
       guard case .done(let rows) = outcome else { return adoptions.append(goOn) }
       let isFirst = !writer.isReading
       writer.carry(rows)
@@ -300,21 +307,12 @@ final class FleetHolder {
 
   // MARK: - The hosts
 
-  private func lookAtHosts() {
-    timers.cancel(hostsTimer)
-    hostsTimer = timers.after(settings.adopt / 6) { [weak self] in self?.lookAtHosts() }
-    guard engine.server != nil else { return }
-    engine.rows(of: place.key(.hosts), nil) { [weak self] outcome in
-      guard let self, holds, case .done(let rows) = outcome else { return }
-      hosts = rows.compactMapValues { FleetHostRow($0) }
-      for (host, row) in hosts { writer?.noteLife(row.life, of: host) }
-      for host in silence.look(hosts, at: timers.now) where host != settings.host { adopt(host) }
-    }
+  private func noteLives() {
+    for (host, row) in hosts.rows { writer?.noteLife(row.life, of: host) }
   }
 
-  private func adopt(_ host: String) {
-    guard let own = lease.own, let row = hosts[host], let beat = row.beat, case .holding = lease.state else { return }
-    silence.forget(host)
+  private func adopt(_ host: String, _ row: FleetHostRow) {
+    guard let own = lease.own, let beat = row.beat, case .holding = lease.state else { return }
     let writer = writer
     // Nothing that its next life says goes before what is adopted.
     writer?.pause()
@@ -337,13 +335,13 @@ final class FleetHolder {
 
 extension FleetHolder: FleetEngineReceiver {
   func engineGained(_ server: FleetServer) {
-    silence.forgetAll()
+    hosts.engineGained()
     tell(.gained(run: server.run))
     if let writer, writer.isReading {
       // At another server the positions are others; the numbers tell what was dealt with.
       engine.readOn(place.key(.up), after: server.run == openedRun ? readUp : .start, for: self)
     }
-    guard writer != nil else { return }
+    guard holds else { return }
     let waiting = adoptions
     adoptions = []
     carryAdopted { for goOn in waiting { goOn() } }

@@ -140,13 +140,12 @@ final class FleetLink {
         switch outcome {
         case .done:
           self?.tell(.heard)
-          self?.box.lookAtAdopted()
+          self?.box.look()
         case .fenced: self?.lifeEnded(life)
         case .refused, .unanswered: self?.tell(.aliveFailed)
         }
       }
-    case .begin(let life, let rows):
-      box.begin(life, rows)
+    case .begin(let life, let names): box.begin(life, names)
     case .end:
       box.lifeEnded()
       channel?.end(UpstreamFailure(.fleet, "the fleet took this host for dead"))

@@ -28,8 +28,8 @@ struct FleetPresence: Equatable, Sendable {
     /// Ask for a life behind that one.
     case join(behind: UInt64)
     case say(life: UInt64)
-    /// A life has begun; what is in the host's box is in it.
-    case begin(life: UInt64, rows: [UInt64: FleetBoxRow])
+    /// A life has begun; these are the names of what is in the host's box.
+    case begin(life: UInt64, names: [String])
     /// The life is over: so is the conversation, and what was in the host's box is the fleet's.
     case end
     case wake(MonotonicInstant)
@@ -65,7 +65,7 @@ struct FleetPresence: Equatable, Sendable {
       guard case .joining = state else { return [] }
       last = joined.life
       state = .alive(life: joined.life, isAsking: false)
-      return [.begin(life: joined.life, rows: joined.rows), .wake(now + interval)]
+      return [.begin(life: joined.life, names: joined.names), .wake(now + interval)]
     case .joinFailed:
       guard case .joining = state else { return [] }
       state = .absent

@@ -3,7 +3,7 @@ final class FleetWriter {
   /// Which host made a call.
   private enum Sender: Equatable {
     /// A host that lives, with the number of the call and, of a durable send, its row.
-    case host(String, number: UInt64, row: UInt64?)
+    case host(String, number: UInt64, row: String?)
     /// The fleet's, by the name of its row.
     case adopted(String)
   }
@@ -38,9 +38,6 @@ final class FleetWriter {
   }
 
   let conversation: UInt64
-  let own: FleetOwn
-  private let place: FleetPlace
-  private let engine: any FleetEngine
   private let timers: Timers
   private let tap: FleetTap
   private let check: (PreparedMessage, Bool) -> MessageProblem?
@@ -51,7 +48,7 @@ final class FleetWriter {
   /// Which life each host has, and the number that is next from it.
   private var lives: [String: UInt64] = [:]
   private var next: [String: UInt64] = [:]
-  private var replies: [String: UInt64] = [:]
+  private let replies: FleetReplies
   private var waiting = Ring<Waiting>()
   private var asked: [UInt64: Asked] = [:]
   private var nextAsk = FleetTap.firstNumber
@@ -59,35 +56,41 @@ final class FleetWriter {
   /// Bytes that the link was given and did not take at once.
   private var given = 0
   private var look: Timers.ID?
-  /// Outcomes told to hosts, for an engine that has lost them.
-  private var told = Ring<FleetDone>()
-  private var isHealed = true
-  /// Rows of the fleet that are waiting or under way here.
-  private var carried: Set<String> = []
+  /// The fleet's own rows.
+  private let carrier: FleetCarrier
   /// Which host answers each question.
   private var questions: [UInt64: String] = [:]
   private var wants = FleetWants()
   private var state = State.opening
   /// How many steps come before any write, such as an adoption.
   private var pauses = 0
-  var onFenced: () -> Void = {}
+  var onFenced: () -> Void {
+    get { replies.onFenced }
+    set { replies.onFenced = newValue }
+  }
+  /// A row of the fleet has its outcome.
+  var onCarried: (String) -> Void = { _ in }
 
-  static let toldLimit = 4_096
   /// Bytes that the link has not taken, beyond which nothing more is written.
   static let unsentLimit = 1 << 20
 
   init(
     _ opened: FleetOpened, _ own: FleetOwn, _ place: FleetPlace, engine: any FleetEngine, timers: Timers, tap: FleetTap,
-    confirmed: ConfirmedInterests, check: @escaping (PreparedMessage, Bool) -> MessageProblem?
+    confirmed: ConfirmedInterests, wall: @escaping () -> Int64,
+    check: @escaping (PreparedMessage, Bool) -> MessageProblem?
   ) {
     conversation = opened.conversation
-    self.own = own
-    self.place = place
-    self.engine = engine
+    replies = FleetReplies(opened.conversation, own, place, engine: engine)
     self.timers = timers
     self.tap = tap
     self.confirmed = confirmed
     self.check = check
+    carrier = FleetCarrier(place, timers: timers, wall: wall)
+    carrier.onDue = { [weak self] in
+      self?.waiting.append(Self.waiting($0))
+      self?.flush()
+    }
+    carrier.onEnd = { [weak self] in self?.end($0, $1) }
   }
 
   /// Whether calls of hosts are taken.
@@ -96,6 +99,7 @@ final class FleetWriter {
   func close() {
     state = .over
     timers.cancel(look)
+    carrier.close()
     waiting = Ring()
     unseen = Ring()
   }
@@ -121,24 +125,25 @@ final class FleetWriter {
   /// The fleet's rows go before anything new.
   func carry(_ rows: [String: [UInt8]]) {
     if state == .opening { state = .reading }
-    for (name, bytes) in rows.sorted(by: { FleetWriter.isBefore($0.key, $1.key) }) where !carried.contains(name) {
-      guard case .waiting(let fields) = FleetBoxRow(bytes), let message = PreparedMessage(fields) else { continue }
-      carried.insert(name)
-      // What its host had written here before it died is under way already.
-      guard !isUnderWay(name) else { continue }
-      waiting.append(
-        Waiting(sender: .adopted(name), call: .write(message, ack: fields.has("ack") ? 0 : nil, row: nil)))
-    }
+    let written = unseen
+    let underWay = Set((asked.values.map(\.sender) + written.drained().map(\.sender)).compactMap(rowName))
+    for send in carrier.take(rows, isUnderWay: underWay.contains) { waiting.append(Self.waiting(send)) }
     flush()
   }
 
-  /// `HOST/9` before `HOST/10`.
-  private static func isBefore(_ a: String, _ b: String) -> Bool { (a.utf8.count, a) < (b.utf8.count, b) }
+  private static func waiting(_ send: FleetSend) -> Waiting {
+    let ack: UInt64? = send.entry.retries == nil ? nil : 0
+    return Waiting(sender: .adopted(send.name), call: .write(send.entry.message, ack: ack, row: nil))
+  }
 
-  private func isUnderWay(_ name: String) -> Bool {
-    let written = unseen
-    return asked.values.contains { rowName($0.sender) == name }
-      || written.drained().contains { rowName($0.sender) == name }
+  /// A row of the fleet has its outcome.
+  private func end(_ name: String, _ end: FleetSendEnd) {
+    for ack in carrier.finish(name) {
+      asked[ack] = nil
+      tap.forget(ack: ack)
+    }
+    replies.note(end, of: name)
+    onCarried(name)
   }
 
   private func rowName(_ sender: Sender) -> String? {
@@ -180,7 +185,7 @@ final class FleetWriter {
     // Sent twice, or one before it is missing: its host resends that.
     guard entry.number == next[entry.host] ?? 1 else { return }
     next[entry.host] = entry.number + 1
-    var row: UInt64?
+    var row: String?
     if case .write(_, _, let durable) = entry.call { row = durable }
     waiting.append(Waiting(sender: .host(entry.host, number: entry.number, row: row), call: entry.call))
   }
@@ -200,13 +205,16 @@ final class FleetWriter {
   }
 
   private func write(_ item: Waiting) {
+    if case .adopted(let name) = item.sender, !carrier.admits(name) { return }
     let before = tap.unsentBytes
     var isAll = true
     switch item.call {
     case .write(let message, let ack, _):
       if let problem = check(message, ack != nil) { return refuse(item, ack, problem) }
       isAll = ack == nil
-      tap.write(message, ack: ack.map { ask($0, item.sender) })
+      let number = ack.map { ask($0, item.sender) }
+      tap.write(message, ack: number)
+      if case .adopted(let name) = item.sender { carrier.wrote(name, ack: number) }
     case .answer(let id, let message):
       if questions.removeValue(forKey: id) != nil { tap.answer(id, message) }
     case .decline(let id, let why):
@@ -240,10 +248,10 @@ final class FleetWriter {
     switch wants.want(interest, host) {
     case .ask where confirmed.include(interest): tap.want(interest)
     case .ask: heard(reply: .answered(interest, refusal: nil))
-    case .agreed: tell(host, .answered(interest, refusal: nil), [:])
+    case .agreed: replies.tell(host, .answered(interest, refusal: nil))
     case .tooMany:
       let refusal = "a host of a fleet answers by at most \(FleetWants.patternLimit) patterns; name the events"
-      tell(host, .answered(interest, refusal: refusal), [:])
+      replies.tell(host, .answered(interest, refusal: refusal))
     case .wait: break
     }
   }
@@ -276,39 +284,31 @@ final class FleetWriter {
       switch first.sender {
       case .host(let host, let number, let row):
         numbers[host] = number
-        if first.isAll, let row { outcomes[host, default: [:]][String(row)] = Self.sent }
-      case .adopted(let name):
-        if first.isAll { tell(FleetDone(place: place, own: own, outcomes: [name: Self.sent])) }
+        if first.isAll, let row {
+          outcomes[host, default: [:]][row] = FleetSendEnd(.sent).row
+          concluded(row, of: host)
+        }
+      case .adopted(let name): if first.isAll { end(name, FleetSendEnd(.sent)) }
       }
     }
     for (host, number) in numbers.sorted(by: { $0.key < $1.key }) {
-      tell(host, .written(upTo: number), outcomes[host] ?? [:])
+      replies.tell(host, .written(upTo: number), outcomes[host] ?? [:])
     }
   }
 
-  private static let sent: FleetBoxRow = {
-    var fields = FleetFields()
-    fields.add("s", "sent")
-    return .finished(fields)
-  }()
-
-  private static func acked(_ answer: RemoteAnswer) -> FleetBoxRow {
-    var fields = FleetFields()
-    fields.add("s", "acked")
-    answer.add(to: &fields)
-    return .finished(fields)
+  /// What a host had written itself may be the fleet's by now.
+  private func concluded(_ row: String, of host: String) {
+    carrier.finish("\(host)/\(row)")
+    onCarried("\(host)/\(row)")
   }
 
   private func refuse(_ item: Waiting, _ ack: UInt64?, _ problem: MessageProblem) {
-    var fields = FleetFields()
-    fields.add("s", "refused")
-    fields.add("r", problem.clause)
+    let end = FleetSendEnd(.refused, reason: problem.word)
     switch item.sender {
     case .host(let host, let number, let row):
-      tell(
-        host, .unsayable(number, problem.clause), row.map { [String($0): .finished(fields)] } ?? [:])
+      replies.tell(host, .unsayable(number, problem.clause), row.map { [$0: end.row] } ?? [:])
       unseen.append(Unseen(sender: .host(host, number: number, row: nil), mark: given, isAll: true))
-    case .adopted(let name): tell(FleetDone(place: place, own: own, outcomes: [name: .finished(fields)]))
+    case .adopted(let name): self.end(name, end)
     }
   }
 
@@ -319,65 +319,36 @@ final class FleetWriter {
     switch call {
     case .acknowledged(let id, let answer):
       guard let asked = asked.removeValue(forKey: id) else { return }
-      finish(asked, .acknowledged(asked.id, answer), Self.acked(answer))
+      finish(asked, .acknowledged(asked.id, answer), FleetSendEnd(.acked, answer: answer.args))
     case .failed(let id, let error):
       guard let asked = asked.removeValue(forKey: id) else { return }
-      var fields = FleetFields()
-      fields.add("s", "failed")
-      fields.add("n", error.name)
-      finish(asked, .failed(asked.id, error), .finished(fields))
+      finish(asked, .failed(asked.id, error), FleetSendEnd(.refused, reason: error.name.shortened(to: 200)))
     case .progressed(let id, let answer):
       guard let asked = asked[id], case .host(let host, _, _) = asked.sender else { return }
-      tell(host, .progressed(asked.id, answer), [:])
+      replies.tell(host, .progressed(asked.id, answer))
     case .answered(let interest, let refusal):
       for host in wants.answered(interest, isAgreed: refusal == nil) {
-        tell(host, .answered(interest, refusal: refusal), [:])
+        replies.tell(host, .answered(interest, refusal: refusal))
       }
     case .written, .unsayable, .withdrew: break
     }
   }
 
-  private func finish(_ asked: Asked, _ call: FleetReplyEntry.Call, _ outcome: FleetBoxRow) {
+  private func finish(_ asked: Asked, _ call: FleetReplyEntry.Call, _ end: FleetSendEnd) {
     switch asked.sender {
     case .host(let host, _, let row):
-      tell(host, call, row.map { [String($0): outcome] } ?? [:])
-      if let row, carried.contains("\(host)/\(row)") {
-        tell(FleetDone(place: place, own: own, outcomes: ["\(host)/\(row)": outcome]))
-      }
-    case .adopted(let name): tell(FleetDone(place: place, own: own, outcomes: [name: outcome]))
-    }
-  }
-
-  private func tell(_ host: String, _ call: FleetReplyEntry.Call, _ outcomes: [String: FleetBoxRow]) {
-    replies[host, default: 0] += 1
-    let position = FleetPosition(conversation, replies[host] ?? 1)
-    let reply = FleetRecord(position: position, fields: FleetReplyEntry(call).fields)
-    tell(FleetDone(place: place, own: own, host: host, reply: reply, outcomes: outcomes))
-  }
-
-  private func tell(_ done: FleetDone) {
-    told.append(done)
-    if told.count > Self.toldLimit { _ = told.popFirst() }
-    if isHealed { run(done) }
-  }
-
-  private func run(_ done: FleetDone) {
-    engine.run(done) { [weak self] outcome in
-      if case .fenced = outcome { self?.onFenced() }
+      replies.tell(host, call, row.map { [$0: end.row] } ?? [:])
+      if let row { concluded(row, of: host) }
+    case .adopted(let name): self.end(name, end)
     }
   }
 
   // MARK: - The engine
 
-  func engineLost() { isHealed = false }
+  func engineLost() { replies.engineLost() }
 
-  /// The term goes on at the engine that was reached again: what was told is told once more, before anything new.
-  func heal() {
-    guard !isHealed else { return }
-    isHealed = true
-    let all = told
-    for done in all.drained() { run(done) }
-  }
+  /// The term goes on at the engine that was reached again.
+  func heal() { replies.heal() }
 
   // MARK: - Questions of the server
 
@@ -392,6 +363,6 @@ final class FleetWriter {
 
   /// The server does not want that answer any more.
   func heard(withdrawal ack: UInt64) {
-    if let host = questions.removeValue(forKey: ack) { tell(host, .withdrew(ack), [:]) }
+    if let host = questions.removeValue(forKey: ack) { replies.tell(host, .withdrew(ack)) }
   }
 }

@@ -69,7 +69,7 @@ public final class Gateway {
       note(.history(upstream: $0.upstream, namespace: $0.namespace, $1))
     }
     upstreams.adoptHistories()
-    upstreams.beginFleet()
+    upstreams.beginFleet(relay)
     relay.onFact = { [unowned self] in note($0) }
     relay.onStored = { [unowned self] client, call, id, connection in
       if let session = clients[client] { OpenSend.stored(call, id, on: connection, in: session) }
@@ -246,6 +246,7 @@ public final class Gateway {
     relay.outbox.adopt(configuration.outbox)
     upstreams.adoptHistories()
     relay.placeAll()
+    relay.keepCopies()
     connectKept()
   }
 

@@ -51,9 +51,11 @@ extension Upstreams {
   }
 
   /// Takes part in the fleet, where there is one: also for programs of other hosts.
-  func beginFleet() {
+  func beginFleet(_ relay: OutboxRelay) {
     guard let fleet, links == nil else { return }
     links = HeldLinks(fleet, self)
+    sends = FleetSends(fleet, relay)
+    relay.outbox.copies = sends
     joinFleet()
   }
 

@@ -2,9 +2,11 @@
 enum OutboxDocument {
   /// With `size`, of an entry that takes so many bytes, which is more than a line has: what it takes to find and to
   /// steer it, and how large it is.
+  /// `host`: whose it is, where that is another one.
   /// `showsAnswer`: whether its reader may be told what a server answers.
   static func write(
-    _ record: OutboxRecord, ofBytes size: Int? = nil, showsAnswer: Bool = true, _ out: inout JSONWriter
+    _ record: OutboxRecord, of host: String? = nil, ofBytes size: Int? = nil, showsAnswer: Bool = true,
+    _ out: inout JSONWriter
   ) {
     let entry = record.entry
     func shown(_ text: String) -> String { size == nil ? text : text.shortened(to: shortLimit) }
@@ -24,6 +26,7 @@ enum OutboxDocument {
       $0.member("attempts", record.attempts)
       $0.member("reason", entry.state.isFinal ? entry.reason : waitingFor(record))
       $0.member("uid", Int(entry.owner))
+      if let host { $0.member("host", host) }
       if let size { return $0.member("size", size) }
       if let key = entry.key { $0.member("key", key) }
       if let ended = entry.ended { $0.member("ended", ended) }
@@ -40,6 +43,7 @@ enum OutboxDocument {
   private static func waitingFor(_ record: OutboxRecord) -> String? {
     guard !record.entry.state.isFinal else { return nil }
     if record.isWithheld { return "permission" }
+    if record.isElsewhere { return "adopted" }
     guard let carrier = record.connection, !carrier.isWithdrawn else { return "not_configured" }
     guard carrier.state == .connected else { return carrier.lastFailure?.reason.rawValue }
     return record.command.map { $0.isQueued && $0.isSuspected } ?? false ? OutboxEntry.suspected : nil

@@ -76,7 +76,12 @@ final class OutboxRelay {
     if case .call(let client, let request) = owner { onStored(client, request, record.entry.id, connection) }
     if record.entry.key != nil { keys.note(record.entry.id, state: DeliveryLevel.durable.rawValue) }
     replaceWithheld(by: command.coalescing, command.number, on: connection)
-    if command.isRevoked { withhold(command) } else { connection.committed(command) }
+    if command.isRevoked {
+      withhold(command)
+    } else {
+      keepCopy(of: record)
+      connection.committed(command)
+    }
     placeIfHomeless(record)
     while let surplus = outbox.surplus(after: record) {
       finish(surplus, .dropped, reason: "outbox_full")
@@ -134,6 +139,7 @@ final class OutboxRelay {
         } else if command.isRevoked {
           self?.withhold(command)
         } else {
+          if isAwaited { self?.keepCopy(of: record) }
           connection.committed(command)
         }
       }
@@ -185,6 +191,54 @@ final class OutboxRelay {
   /// The wall clock was set.
   func clockWasSet() { _ = outbox.wallMilliseconds() }
 
+  // MARK: - Other hosts
+
+  private func keepCopy(of record: OutboxRecord) { outbox.copies?.keep(record.entry) }
+
+  /// Copies all that is carried, where there may be a place for it that was none before.
+  func keepCopies() {
+    guard outbox.copies != nil else { return }
+    for record in outbox.unfinished where record.isCommitted && record.connection != nil { keepCopy(of: record) }
+  }
+
+  /// Another host writes an entry from now on, because this one was taken for dead.
+  func leaveElsewhere(_ number: UInt64) {
+    guard let record = outbox.usage.record(number) else { return }
+    detachAlone(record)
+    record.setElsewhere(true)
+  }
+
+  /// No other host will: it goes back to its place.
+  func takeBack(_ number: UInt64) {
+    guard let record = outbox.usage.record(number), record.isElsewhere else { return }
+    record.setElsewhere(false)
+    record.isWatched = false
+    placeIfHomeless(record)
+  }
+
+  /// It is known what became of an entry, wherever it was written.
+  func conclude(_ number: UInt64, _ state: OutboxState, reason: String?, result: [UInt8]?) {
+    guard let record = outbox.usage.record(number), record.isCommitted else { return }
+    detachAlone(record)
+    record.setElsewhere(false)
+    keys.note(record.entry.id, state: state.rawValue)
+    let attempts = state == .sent || state == .acked ? max(1, record.entry.attempts) : nil
+    outbox.finish(record, state, reason: reason, attempts: attempts, result: result)
+  }
+
+  /// Takes in what another life of this host accepted, and its disk does not know. Returns whether it waits here now.
+  func adopt(_ copy: OutboxEntry) -> Bool {
+    guard outbox.isUnknown(copy.id), outbox.rows.canBeKept else { return false }
+    var entry = copy
+    entry.number = makeNumber()
+    outbox.add(entry) { [weak self] record, problem, isAwaited in
+      guard let self, problem == nil, isAwaited else { return }
+      if record.entry.key != nil { keys.note(record.entry.id, state: DeliveryLevel.durable.rawValue) }
+      placeIfHomeless(record)
+    }
+    return true
+  }
+
   // MARK: - The start and a reload
 
   /// Hands everything unfinished that is on disk to the connections that its targets mean now, in the order of its
@@ -200,14 +254,16 @@ final class OutboxRelay {
     var carriers: [ObjectIdentifier: (connection: Connection, gone: [Command])] = [:]
     for line in outbox.usage.allLines {
       guard let specification = specification(of: line.target, line.owner) else {
-        for record in line.records(where: { $0.connection == nil && $0.isCommitted }) { leave(record, isDenied: false) }
+        for record in line.records(where: { $0.connection == nil && $0.isCommitted && !$0.isElsewhere }) {
+          leave(record, isDenied: false)
+        }
         continue
       }
       // Compared as objects: there may be a hundred thousand, and a key is a whole URL. What carries anything is in the
       // pool, which has one connection for each key.
       let present = upstreams.pool.existing(specification)
       let waiting = line.records {
-        $0.isCommitted && ($0.connection == nil || $0.connection !== present) && $0.mayMove
+        $0.isCommitted && !$0.isElsewhere && ($0.connection == nil || $0.connection !== present) && $0.mayMove
       }
       for record in waiting {
         guard case .carried(let command, let connection) = record.carriage else { continue }
@@ -242,6 +298,7 @@ final class OutboxRelay {
         ordered.map { record in
           let command = command(for: record.entry)
           record.carry(command, on: connection)
+          keepCopy(of: record)
           return command
         })
     }
@@ -251,7 +308,9 @@ final class OutboxRelay {
   /// A program does not want to wait until a configuration lets an entry leave that no connection carries: it may now,
   /// where the program is of the same user and has other groups.
   func place(_ record: OutboxRecord, for identity: AccessIdentity) {
-    guard record.isCommitted, record.connection == nil, record.entry.owner == identity.uid else { return }
+    guard record.isCommitted, record.connection == nil, !record.isElsewhere, record.entry.owner == identity.uid else {
+      return
+    }
     if record.entry.groups != identity.groups { outbox.setGroups(of: record, identity.groups) }
     placeIfHomeless(record)
   }
@@ -259,7 +318,7 @@ final class OutboxRelay {
   /// Hands over a single one that no connection can write: while the disk wrote, its upstream may have come back, or
   /// left.
   private func placeIfHomeless(_ record: OutboxRecord) {
-    guard record.line != nil, record.connection?.isWithdrawn ?? true else { return }
+    guard record.line != nil, !record.isElsewhere, record.connection?.isWithdrawn ?? true else { return }
     let (carrier, isDenied) = carrier(of: record.entry)
     guard let connection = carrier else {
       if isDenied { detachAlone(record) }
@@ -270,6 +329,7 @@ final class OutboxRelay {
     detachAlone(record)
     let command = command(for: record.entry)
     record.carry(command, on: connection)
+    keepCopy(of: record)
     remember(record.entry, on: connection)
     connection.restore([command])
   }
@@ -309,6 +369,7 @@ final class OutboxRelay {
 
   /// An entry waits for a configuration under which a connection can carry it.
   private func leave(_ record: OutboxRecord, isDenied: Bool) {
+    outbox.copies?.drop(record.entry)
     record.setAside(isDenied: isDenied)
     if let place = withheldPlace(of: record), let older = withheld.add(record, at: place) {
       finish(older, .dropped, reason: OutboxEntry.coalesced)
@@ -335,7 +396,7 @@ final class OutboxRelay {
     record.isWatched = true
     timers.after(.milliseconds(expires - outbox.wallMilliseconds())) { [weak self, weak record] in
       guard let self, let record, record.line != nil, record.connection == nil else { return }
-      finish(record, .expired, reason: nil)
+      if !record.isElsewhere { finish(record, .expired, reason: nil) }
     }
   }
 

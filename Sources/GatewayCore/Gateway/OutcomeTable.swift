@@ -53,9 +53,7 @@ extension CommandOutcome {
     switch self {
     case .failed(let error): error.name.shortened(to: 200)
     case .down(let failure), .refused(let failure), .acknowledgementLost(let failure): failure.reason.rawValue
-    case .impossible(.tooLarge): "too_large"
-    case .impossible(.invalid): "invalid"
-    case .impossible(.outdated): "parser_changed"
+    case .impossible(let problem): problem.word
     case .replaced: OutboxEntry.coalesced
     case .acknowledgementTimeout: "ack_timeout"
     case .written, .acknowledged, .expired, .notStored, .denied: nil

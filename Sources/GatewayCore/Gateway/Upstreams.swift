@@ -21,6 +21,8 @@ final class Upstreams {
   let fleet: Fleet?
   /// What this host holds for it.
   var links: HeldLinks?
+  /// What it keeps of this host's sends.
+  var sends: FleetSends?
   let budget: AttemptBudget
   let tokens = TokenCounter()
   private let seams: GatewaySeams

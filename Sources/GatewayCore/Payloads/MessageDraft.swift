@@ -56,6 +56,15 @@ enum MessageProblem: Error, Equatable, Sendable {
   /// PayloadTooLarge, in bytes.
   case tooLarge(limit: Int, size: Int)
 
+  /// The same in a word for programs.
+  var word: String {
+    switch self {
+    case .invalid: "invalid"
+    case .outdated: "parser_changed"
+    case .tooLarge: "too_large"
+    }
+  }
+
   /// Why the message is not written, as a part of a sentence about it.
   var clause: String {
     switch self {

@@ -119,6 +119,8 @@ protocol UpstreamChannel: AnyObject {
   /// Writes a message. With `ack`, the owner hears `acknowledged` with that id at most once.
   /// Only to be called between `channelOpened` and `channelEnded`.
   func write(_ message: PreparedMessage, ack: UInt64?)
+  /// The same for one that the outbox keeps, with the number of its entry.
+  func write(_ message: PreparedMessage, ack: UInt64?, entry: UInt64)
   /// Answers an acknowledgement that the server asked for.
   func answer(_ id: UInt64, _ message: PreparedMessage)
   /// A subscriber wants this from now on. To be called from the dialling on; asked for once the conversation can
@@ -168,6 +170,9 @@ protocol UpstreamChannel: AnyObject {
 extension UpstreamChannel {
   /// A kind that knows no recovery has nothing to be kept.
   func suspend() { close() }
+
+  /// The server is not told of the outbox.
+  func write(_ message: PreparedMessage, ack: UInt64?, entry: UInt64) { write(message, ack: ack) }
 
   /// A kind with a transport for each conversation.
   var unsentSends: UnsentSends? { nil }

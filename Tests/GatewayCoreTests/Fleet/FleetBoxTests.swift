@@ -11,11 +11,16 @@ import Testing
   init() {
     link = FleetLink(scene.settings, engine: scene.engine, timers: scene.timers)
     let notes = notes
-    link.box.onBoxed = { notes.all.append("boxed \($0)") }
-    link.box.onAdopted = { notes.all.append("adopted \($0)") }
-    link.box.onReturned = { notes.all.append("returned \($0)") }
-    link.box.onFound = { number, _ in notes.all.append("found \(number)") }
-    link.box.onOutcome = { number, fields in notes.all.append("\(fields.text("s") ?? "") \(number)") }
+    link.box.onNews = { news in
+      switch news {
+      case .boxed(let number): notes.all.append("boxed \(number)")
+      case .refused(let number, let refusal): notes.all.append("refused \(number): \(refusal)")
+      case .adopted(let number): notes.all.append("adopted \(number)")
+      case .returned(let number): notes.all.append("returned \(number)")
+      case .found(let name, _): notes.all.append("found \(name)")
+      case .outcome(let number, let fields): notes.all.append("\(fields.text("s") ?? "") \(number)")
+      }
+    }
     scene.settle()
   }
 
@@ -105,6 +110,43 @@ import Testing
     scene.store.set(box, "9", FleetBoxRow.waiting(fields).bytes)
     scene.turn(by: .seconds(11))
     #expect(takeNotes() == ["found 9"])
+  }
+
+  @Test func aRowWhoseRemovalWasNotHeardIsRemovedWhenTheEngineIsBack() {
+    link.box.put(7, FleetFields())
+    #expect(takeNotes() == ["boxed 7"])
+    scene.engine.way.isOpen = false
+    scene.engine.cut()
+    scene.settle()
+    link.box.finish(7)
+    scene.turn(by: .seconds(1))
+    #expect(scene.store.rows(of: box).keys.sorted() == ["7"])
+    scene.engine.way.isOpen = true
+    scene.turn(by: .seconds(1))
+    #expect(scene.store.rows(of: box) == [:])
+  }
+
+  @Test func moreRowsThanAreAskedForAtOnceAreAllLookedFor() {
+    let count = UInt64(FleetBox.portion * 2 + 1)
+    for number in 1...count { link.box.put(number, FleetFields()) }
+    _ = takeNotes()
+    adopt()
+    scene.turn(by: .seconds(11))
+    #expect(takeNotes() == (1...count).map { "adopted \($0)" })
+    for number in 1...count { finish(adopted, "a/\(number)") }
+    scene.turn(by: .seconds(11))
+    #expect(takeNotes() == (1...count).map { "sent \($0)" })
+    #expect(scene.store.rows(of: adopted) == [:])
+  }
+
+  @Test func aRowIsKnownByItsName() {
+    var fields = FleetFields()
+    fields.add("id", "x-7")
+    link.box.put(7, fields)
+    _ = takeNotes()
+    #expect(scene.store.rows(of: box).keys.sorted() == ["x-7"])
+    #expect(link.box.name(of: 7) == "x-7")
+    #expect(link.box.name(of: 8) == nil)
   }
 
   @Test func nothingIsSaidBeforeItIsKnownWhereEachSendIs() {

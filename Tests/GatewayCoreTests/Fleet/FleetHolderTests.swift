@@ -21,8 +21,10 @@ import Testing
       terms += Int(rig.server.arrivals.map(\.term).max() ?? 0)
       (events, arrivals) = (events + rig.events, arrivals + rig.server.arrivals.count)
       (repetitions, faults) = (repetitions + rig.repetitions, faults + rig.faults.count)
-      #expect(rig.server.arrivals.count > 20 && rig.events > 0, "\(title), seed \(seed)")
+      #expect(rig.server.arrivals.count > 20, "\(title), seed \(seed)")
     }
+    // In one schedule the engine may be away nearly all the time.
+    #expect(events > 50 * Int(Self.count), "\(title)")
     print("\(title): \(Self.count) schedules, \(faults) faults, \(terms) terms, \(arrivals) messages, ", terminator: "")
     print("\(repetitions) twice, \(events) events")
   }

@@ -10,11 +10,11 @@ import Testing
     presence.handle(event, at: now + .seconds(seconds))
   }
 
-  private func joined(_ life: UInt64) -> FleetPresence.Event { .joined(FleetJoined(life: life, rows: [:])) }
+  private func joined(_ life: UInt64) -> FleetPresence.Event { .joined(FleetJoined(life: life, names: [])) }
 
   @Test mutating func aHostJoinsBehindItsLastLifeAndSaysThatItLives() {
     #expect(handle(.gained) == [.join(behind: 4)])
-    #expect(handle(joined(5)) == [.begin(life: 5, rows: [:]), .wake(now + .seconds(10))])
+    #expect(handle(joined(5)) == [.begin(life: 5, names: []), .wake(now + .seconds(10))])
     #expect(handle(.rang, 10) == [.say(life: 5)])
     #expect(handle(.rang, 10) == [])
     #expect(handle(.heard, 11) == [.wake(now + .seconds(21))])
@@ -33,7 +33,7 @@ import Testing
     _ = handle(joined(5))
     #expect(handle(.fenced, 40) == [.end, .join(behind: 5)])
     #expect(presence.life == nil)
-    #expect(handle(joined(7), 40) == [.begin(life: 7, rows: [:]), .wake(now + .seconds(50))])
+    #expect(handle(joined(7), 40) == [.begin(life: 7, names: []), .wake(now + .seconds(50))])
   }
 
   @Test mutating func itsFirstWordOnANewConnectionIsThatItLives() {

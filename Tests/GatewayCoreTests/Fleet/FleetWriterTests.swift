@@ -20,13 +20,13 @@ import Testing
     let (tap, sink) = (try #require(connector.tap), sink)
     writer = FleetWriter(
       FleetOpened(conversation: conversation, up: .start), own, scene.place, engine: scene.engine, timers: scene.timers,
-      tap: tap, confirmed: .all
+      tap: tap, confirmed: .all, wall: { [scene] in scene.time.wallMilliseconds }
     ) { sink.check($0, acknowledged: $1) }
     writer.carry([:])
   }
 
   private func say(
-    _ number: UInt64, _ text: String, host: String = "b", life: UInt64 = 1, ack: UInt64? = nil, row: UInt64? = nil
+    _ number: UInt64, _ text: String, host: String = "b", life: UInt64 = 1, ack: UInt64? = nil, row: String? = nil
   ) {
     let call = FleetUpEntry.Call.write(PreparedMessage(event: "m", body: Array(text.utf8)), ack: ack, row: row)
     writer.take(FleetUpEntry(host: host, life: life, conversation: conversation, number: number, call: call))
@@ -127,6 +127,21 @@ import Testing
     var sent = FleetFields()
     sent.add("s", "sent")
     #expect(scene.store.rows(of: scene.place.key(.adopted)) == ["b/7": FleetBoxRow.finished(sent).bytes])
+  }
+
+  @Test func whatItsHostHadWrittenBeforeItWasAdoptedIsNotWrittenOnceMore() {
+    var fields = FleetFields()
+    PreparedMessage(event: "m", body: Array("kept".utf8)).add(to: &fields)
+    mayWrite()
+    sink.cost = 10
+    say(1, "kept", row: "7")
+    scene.store.set(scene.place.key(.adopted), "b/7", FleetBoxRow.waiting(fields).bytes)
+    writer.noteLife(2, of: "b")
+    writer.carry(scene.store.rows(of: scene.place.key(.adopted)))
+    sink.unsentBytes = 0
+    scene.turn(by: .milliseconds(50))
+    #expect(sink.takeAll() == ["kept"])
+    #expect(scene.store.rows(of: scene.place.key(.adopted)) == ["b/7": FleetSendEnd(.sent).row.bytes])
   }
 
   @Test func theUnionOfInterestsIsAskedFor() {

@@ -17,6 +17,9 @@ final class FakeOutboxStore: OutboxStore {
 
   func commit(_ change: OutboxChange, _ done: @escaping (StorageProblem?) -> Void) { waiting.append((change, done)) }
 
+  /// The process ends, and with it what had not reached the disk.
+  func forgetWaiting() { waiting = [] }
+
   /// Behind what waits, as on a disk.
   func note(_ change: OutboxChange) {
     guard waiting.isEmpty else { return waiting.append((change, { _ in })) }

@@ -18,13 +18,14 @@ final class GatewayHarness {
     outbox: OutboxOpening = .unavailable(.none), histories: Result<any HistoryStore, StorageProblem> = .failure(.none),
     runtimeHistories: Result<any HistoryStore, StorageProblem>? = nil,
     wall: Int64? = nil, time: FakeTime = FakeTime(), seed: UInt64 = 0,
-    figures: ProcessFigures? = nil,
+    figures: ProcessFigures? = nil, fleet: FleetStore? = nil,
     _ configure: (inout Configuration) -> Void = { _ in }
   ) {
     self.time = time
     random = FakeRandom(seed: seed)
     if let wall { time.wallMilliseconds = wall }
     timers = Timers(time: time)
+    let (timers, random) = (timers, random)
     var configuration = Configuration()
     configuration.upstreams["chat"] = ConfiguredUpstream(
       url: UpstreamURL(scheme: "http", host: "chat.example"), settings: UpstreamSettings())
@@ -36,7 +37,8 @@ final class GatewayHarness {
         time: time, timers: timers, random: random, urls: urls, kinds: UpstreamKindSet(all: [upstream]), loader: loader,
         network: network, outbox: outbox, histories: histories, runtimeHistories: runtimeHistories,
         residentBytes: { 4_096 }, longestTurn: figures.map { _ in { .milliseconds(1) } },
-        figures: figures.map { figures in { _ in figures } }, users: FakeUsers()))
+        figures: figures.map { figures in { _ in figures } }, users: FakeUsers(),
+        fleet: fleet.map { FleetSeams($0, time: time, timers: timers, random: random) }))
     gateway.onFact = { [unowned self] in facts.append($0) }
     gateway.onClose = { [unowned self] session in
       attached.first { $0.session === session }?.disconnect()

@@ -174,7 +174,7 @@ struct RedisEngineTests {
     try bench.server.ask("CONFIG", "SET", "maxmemory", "1")
     #expect(try refusal(bench.append(1, at: FleetPosition(9, 1))) == .full)
     #expect(try refusal(bench.append(1, at: nil, to: .up)) == .full)
-    let put = FleetPut(place: place, host: "a", life: 1, number: 1, row: .waiting(FleetFields()))
+    let put = FleetPut(place: place, host: "a", life: 1, name: "1", row: .waiting(FleetFields()))
     #expect(try refusal(bench.step(put)) == .full)
     let own = FleetOwn(term: 1, host: "a")
     #expect(try bench.step(FleetBeat(place: place, own: own)) == .done(1))
@@ -201,7 +201,7 @@ struct RedisEngineTests {
       "ACL", "SETUSER", "edge", "on", ">p", "%R~\(name(.lease))", "%R~\(name(.events))", "%R~\(name(.adopted))",
       "%W~\(name(.up))", "~\(name(.replies(host: "edge")))", "~\(name(.box(host: "edge")))", "~\(name(.hosts))",
       "+role", "+info", "+client|id", "+client|unblock", "+ping", "+wait", "+eval", "+evalsha", "+xadd", "+xread",
-      "+xrevrange", "+xtrim", "+hgetall", "+hmget", "+hget", "+hset", "+hdel", "+hincrby", "+hexists", "+exists",
+      "+xrevrange", "+xtrim", "+hgetall", "+hkeys", "+hmget", "+hget", "+hset", "+hdel", "+hincrby", "+hexists", "+exists",
       "+xinfo|stream", "+del")
     let bench = try RedisBench(server) { _ in }
     bench.set(password: "p", at: "/p")
@@ -215,8 +215,8 @@ struct RedisEngineTests {
       try bench.outcome(ask)
     }
     let join = FleetJoin(place: place, host: "edge", life: 0, details: FleetHostDetails())
-    #expect(try outcome { engine.run(join, $0) } == .done(FleetJoined(life: 1, rows: [:])))
-    let put = FleetPut(place: place, host: "edge", life: 1, number: 1, row: .waiting(FleetFields()))
+    #expect(try outcome { engine.run(join, $0) } == .done(FleetJoined(life: 1, names: [])))
+    let put = FleetPut(place: place, host: "edge", life: 1, name: "1", row: .waiting(FleetFields()))
     #expect(try outcome { engine.run(put, $0) } == .done(true))
     guard
       case .done = try outcome({

@@ -8,7 +8,7 @@ extension Delivery {
     armDeadline(command)
     let ack = commands.written(command, at: now)
     armAckTimer(command)
-    channel.write(command.message, ack: ack)
+    say(command, ack: ack, to: channel)
   }
 
   /// The outcome of a command that is under way; the next one of its line follows.
@@ -92,7 +92,7 @@ extension Delivery {
     let now = noteWrite(of: command, to: channel)
     let ack = commands.written(command, at: now)
     armAckTimer(command)
-    channel.write(command.message, ack: ack)
+    say(command, ack: ack, to: channel)
   }
 }
 

@@ -185,7 +185,7 @@ final class Delivery {
   private func writeOut(_ command: Command, to channel: any UpstreamChannel) {
     guard command.wantsAck else {
       noteWrite(of: command, to: channel)
-      channel.write(command.message, ack: nil)
+      say(command, ack: nil, to: channel)
       let confirmations = channel.confirmations
       guard command.isStored || confirmations != nil else { return settle(command, .written) }
       return handOver(command, number: confirmations?.written ?? 0)
@@ -193,8 +193,14 @@ final class Delivery {
     guard command.retry == nil else { return tryOut(command, on: channel) }
     let now = noteWrite(of: command, to: channel)
     armAckTimeout(command)
-    channel.write(command.message, ack: commands.written(command, at: now))
+    say(command, ack: commands.written(command, at: now), to: channel)
     command.dropContent()
+  }
+
+  /// The one place where a command is written.
+  func say(_ command: Command, ack: UInt64?, to channel: any UpstreamChannel) {
+    guard command.isStored else { return channel.write(command.message, ack: ack) }
+    channel.write(command.message, ack: ack, entry: command.number)
   }
 
   /// What the outbox promised is sent when the kernel has it, and not while it may die with our buffer.

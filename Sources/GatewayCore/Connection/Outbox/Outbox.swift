@@ -10,6 +10,8 @@ final class Outbox {
   private(set) var archive = OutboxArchive()
   /// What of them is on the disk.
   let rows: OutboxRows
+  /// Where else they are; nil: nowhere.
+  weak var copies: (any OutboxCopies)?
 
   init(_ opening: OutboxOpening, settings: OutboxSettings, time: any TimeSource) {
     self.settings = settings
@@ -53,6 +55,9 @@ final class Outbox {
     guard let record = known[id], record.isCommitted || record.line == nil else { return nil }
     return record
   }
+
+  /// There is nothing of that id.
+  func isUnknown(_ id: String) -> Bool { known[id] == nil }
 
   /// The unfinished entry that is carried as this command; nil where it has another one by now, or none.
   func record(of command: Command) -> OutboxRecord? {
@@ -164,9 +169,11 @@ final class Outbox {
   ) -> Bool {
     guard record.line != nil else { return false }
     let now = wallMilliseconds()
+    copies?.drop(record.entry)
     usage.remove(record)
     let attempts = attempts ?? record.attempts
     record.detach()
+    record.setElsewhere(false)
     record.change { entry in
       (entry.state, entry.reason, entry.ended, entry.attempts) = (state, reason, now, attempts)
       if let result, result.count <= OutboxEntry.resultLimit { entry.result = result }
@@ -250,6 +257,7 @@ final class Outbox {
   }
 
   private func forget(_ record: OutboxRecord) {
+    copies?.drop(record.entry)
     known[record.entry.id] = nil
     usage.remove(record)
     record.detach()

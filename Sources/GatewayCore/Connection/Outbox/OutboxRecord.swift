@@ -7,6 +7,8 @@ final class OutboxRecord {
     case none
     /// None, because its sender has lost the right to send it.
     case withheld
+    /// None: another host writes it by now.
+    case elsewhere
     /// The command knows nothing of the entry, which is found by its number.
     case carried(Command, by: Connection)
   }
@@ -51,8 +53,12 @@ final class OutboxRecord {
   /// It waits until its sender has the right to send it again.
   var isWithheld: Bool { if case .withheld = carriage { true } else { false } }
 
-  /// It is written, but perhaps only into our own buffer: too late to be taken back, too early to count as sent.
-  var isOnItsWay: Bool { command?.isHandedOver ?? false }
+  /// Another host writes it.
+  var isElsewhere: Bool { if case .elsewhere = carriage { true } else { false } }
+
+  /// It is written, but perhaps only into our own buffer, or by another host: too late to be taken back, too early to
+  /// count as sent.
+  var isOnItsWay: Bool { isElsewhere || command?.isHandedOver ?? false }
 
   /// How often it was written so far.
   var attempts: Int { command?.retry?.writes ?? entry.attempts }
@@ -67,9 +73,9 @@ final class OutboxRecord {
     return command.retry?.mayWrite == true && command.isTried
   }
 
-  /// It is written to the present link, and its outcome is not known yet.
+  /// It is written to the present link, or by another host, and its outcome is not known yet.
   var isWritten: Bool {
-    guard let command else { return false }
+    guard let command else { return isElsewhere }
     return command.isHandedOver || command.isTried
   }
 
@@ -80,6 +86,12 @@ final class OutboxRecord {
   func setAside(isDenied: Bool) {
     if case .carried = carriage { return }
     carriage = isDenied ? .withheld : .none
+  }
+
+  /// Another host writes it from now on, or with false does not any more.
+  func setElsewhere(_ isElsewhere: Bool) {
+    if case .carried = carriage { return }
+    carriage = isElsewhere ? .elsewhere : .none
   }
 
   /// No connection carries it any more; how often it was written is kept.

@@ -7,16 +7,20 @@ struct FleetDone: FleetStep {
   var host: String?
   /// The reply and its place; nil tells nothing.
   var reply: FleetRecord?
-  /// Of durable sends, by their rows' names.
+  /// Of durable sends, by their rows' names. One that is in its host's box no more may have been adopted.
   var outcomes: [String: FleetBoxRow] = [:]
 
   var keys: [FleetKey] {
     [
       place.key(.lease), place.key(.replies(host: host ?? "@")), place.key(host.map { .box(host: $0) } ?? .adopted),
+      place.key(.adopted),
     ]
   }
   var arguments: [[UInt8]] {
-    let told = [Array(own.text.utf8), Array((reply?.position.description ?? "").utf8), reply?.fields.packed ?? []]
+    let told = [
+      Array(own.text.utf8), Array((reply?.position.description ?? "").utf8), reply?.fields.packed ?? [],
+      Array((host ?? "").utf8),
+    ]
     return outcomes.sorted { $0.key < $1.key }.reduce(told) { $0 + [Array($1.key.utf8), $1.value.bytes] }
   }
   static func result(_ reply: FleetReply) -> Bool? { number(reply).map { $0 == 1 } }
@@ -67,18 +71,17 @@ struct FleetJoin: FleetStep {
   var arguments: [[UInt8]] { Array(texts: host, String(life)) + [details.fields.packed] }
 
   static func result(_ reply: FleetReply) -> FleetJoined? {
-    guard case .array(let parts) = reply, let first = parts.first, let life = number(first),
-      let rows = rows(parts.dropFirst())
-    else { return nil }
-    return FleetJoined(life: life, rows: rows)
+    guard case .array(let parts) = reply, let first = parts.first, let life = number(first) else { return nil }
+    let names = parts.dropFirst().compactMap { text($0) }
+    return names.count == parts.count - 1 ? FleetJoined(life: life, names: names) : nil
   }
 }
 
 /// What a host begins its life with.
 struct FleetJoined: Equatable, Sendable {
   var life: UInt64
-  /// What is in its box.
-  var rows: [UInt64: FleetBoxRow]
+  /// The names of the rows that are in its box.
+  var names: [String]
 }
 
 /// A host lives.
@@ -100,12 +103,13 @@ struct FleetPut: FleetStep {
   var place: FleetPlace
   var host: String
   var life: UInt64
-  var number: UInt64
+  /// Of the row: unique for all time.
+  var name: String
   var row: FleetBoxRow
 
   var keys: [FleetKey] { [place.key(.hosts), place.key(.box(host: host))] }
-  var arguments: [[UInt8]] { Array(texts: host, String(life), String(number)) + [row.bytes] }
-  static func result(_ reply: FleetReply) -> Bool? { Self.number(reply).map { $0 == 1 } }
+  var arguments: [[UInt8]] { Array(texts: host, String(life), name) + [row.bytes] }
+  static func result(_ reply: FleetReply) -> Bool? { number(reply).map { $0 == 1 } }
 }
 
 /// A row of a box: a send that waits, or what became of one.

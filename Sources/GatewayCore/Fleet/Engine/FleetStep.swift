@@ -22,11 +22,11 @@ protocol FleetStep: Equatable, Sendable {
 /// | `release` | L | own | empties `holder` | 1 |
 /// | `open` | L ev up | own, run, epoch, seq, offset, session, hosts | next `c`, `open` = 1, marker | c, last position of `up` |
 /// | `down` | L ev | own, epoch, seq, offset, reason, detail | next `c`, `open` = 0, marker | c |
-/// | `done` | L re box | own, position or nothing, packed fields, then number and row of each outcome | rows that are there become their outcomes; the reply is added, unless it is there | 1 |
-/// | `adopt` | L box box:@ hosts | own, host, life, beat | refused unless `life` and `beat` are what the caller saw; the rows move as `HOST/NUMBER`, the life is raised, the beat `-` until the host joins again, without which it is not adopted once more | null, or life, rows |
-/// | `join` | hosts box | host, life, details | the next life behind this and the one that is there, beat 0 | life, then number and row of each |
+/// | `done` | L re box box:@ | own, position or nothing, packed fields, host or nothing, then name and row of each outcome | rows that are there, or were adopted from there, become their outcomes; the reply is added, unless it is there | 1 |
+/// | `adopt` | L box box:@ hosts | own, host, life, beat | refused unless `life` and `beat` are what the caller saw; the rows move as `HOST/NAME`, the life is raised, the beat `-` until the host joins again | null, or life, rows |
+/// | `join` | hosts box | host, life, details | the next life behind this and the one that is there, beat 0 | life, then the name of each row |
 /// | `alive` | hosts | host, life, details | raises the host's beat | beat |
-/// | `put` | hosts box | host, life, number, row | sets the row | 1 |
+/// | `put` | hosts box | host, life, name, row | sets the row | 1 |
 ///
 /// `take` in full: `term` becomes one more than the larger of the lease's and the argument's; `c` one more than the largest
 /// of the lease's, the stream's last and the argument's; `seq` is the last event's or, of a marker, its `s`; where the
@@ -79,18 +79,6 @@ extension FleetStep {
   }
 
   static func number(_ reply: FleetReply) -> UInt64? { text(reply).flatMap { UInt64($0) } }
-
-  static func rows(_ replies: some Collection<FleetReply>) -> [UInt64: FleetBoxRow]? {
-    let replies = Array(replies)
-    guard replies.count.isMultiple(of: 2) else { return nil }
-    var rows: [UInt64: FleetBoxRow] = [:]
-    for at in stride(from: 0, to: replies.count, by: 2) {
-      guard let number = number(replies[at]), case .bytes(let bytes) = replies[at + 1], let row = FleetBoxRow(bytes)
-      else { return nil }
-      rows[number] = row
-    }
-    return rows
-  }
 }
 
 extension [[UInt8]] {

@@ -69,8 +69,8 @@ extension RemoteAnswer {
 /// What a host says to the holder: an entry of `up`.
 struct FleetUpEntry: Equatable, Sendable {
   enum Call: Equatable, Sendable {
-    /// A message, with the number of the acknowledgement that is awaited and, of a durable send, that of its row.
-    case write(PreparedMessage, ack: UInt64?, row: UInt64?)
+    /// A message, with the number of the acknowledgement that is awaited and, of a durable send, the name of its row.
+    case write(PreparedMessage, ack: UInt64?, row: String?)
     /// The answer to a question of the server.
     case answer(UInt64, PreparedMessage)
     case decline(UInt64, AnswerAbsence)
@@ -139,7 +139,7 @@ struct FleetUpEntry: Equatable, Sendable {
     let id = fields.number("q")
     let interest = fields["p"].flatMap { FleetWire.interest($0) }
     return switch fields.text("op") {
-    case "write": PreparedMessage(fields).map { .write($0, ack: id, row: fields.number("x")) }
+    case "write": PreparedMessage(fields).map { .write($0, ack: id, row: fields.text("x")) }
     case "answer": id.flatMap { id in PreparedMessage(fields).map { .answer(id, $0) } }
     case "unheard": id.map { .decline($0, .unheard) }
     case "abandoned": id.map { .decline($0, .abandoned) }

@@ -119,8 +119,10 @@ enum FleetScripts {
       local added = redis.pcall('XADD', KEYS[2], ARGV[2], unpack(words))
       if type(added) == 'table' and added.err and not string.find(added.err, 'equal or smaller', 1, true) then return added end
     end
-    for i = 4, #ARGV, 2 do
-      if redis.call('HEXISTS', KEYS[3], ARGV[i]) == 1 then redis.call('HSET', KEYS[3], ARGV[i], ARGV[i + 1]) end
+    for i = 5, #ARGV, 2 do
+      local key, name = KEYS[3], ARGV[i]
+      if redis.call('HEXISTS', key, name) == 0 then key, name = KEYS[4], ARGV[4] .. '/' .. name end
+      if redis.call('HEXISTS', key, name) == 1 then redis.call('HSET', key, name, ARGV[i + 1]) end
     end
     return 1
     """
@@ -143,7 +145,7 @@ enum FleetScripts {
     local life = math.max(tonumber(string.match(row, '^(%d+):')) or 0, tonumber(ARGV[2])) + 1
     life = string.format('%.0f', life)
     redis.call('HSET', KEYS[1], ARGV[1], life .. ':0:' .. ARGV[3])
-    local reply = redis.call('HGETALL', KEYS[2])
+    local reply = redis.call('HKEYS', KEYS[2])
     table.insert(reply, 1, life)
     return reply
     """

@@ -80,7 +80,9 @@ enum ResultSchemas {
           options, .always("namespace", .text), .always("event", .text),
           .always("state", .choice(OutboxState.allCases.map(\.rawValue))), .always("created", instant),
           .always("expires", .optional(instant)), .always("attempts", .count), .always("reason", .optional(.text)),
-          .always("uid", .count), .sometimes("key", .text), .sometimes("ended", instant),
+          .always("uid", .count),
+          .sometimes("host", .text, "Whose it is, where this host writes it for another one of its fleet."),
+          .sometimes("key", .text), .sometimes("ended", instant),
           .sometimes("args", .list(.any), "What the server acknowledged with, unless that was long."),
           .sometimes(
             "size", .count, "In bytes, of an entry that fits into no line: long texts of it are cut, others left out."),

@@ -15,7 +15,20 @@ struct OutboxListCall: LocalCall {
     try session.caller.demandStatus()
     // One more tells whether there are more.
     let choice = try selection.choice(for: session, need: .status, limit: limit + 1)
-    try OpenAnswer.begin(id, in: session) { OutboxListAnswer($0, choice, states: selection.states, limit: limit) }
+    let foreign = foreignSends(for: session, choice)
+    try OpenAnswer.begin(id, in: session) {
+      OutboxListAnswer($0, choice, foreign, states: selection.states, limit: limit)
+    }
+  }
+
+  /// What this host writes for others that died: only administrators see it, for users are others there.
+  private func foreignSends(for session: LocalSession, _ choice: OutboxSelection.Choice) -> [FleetSend] {
+    guard selection.states?.contains(.queued) ?? true, let fleet = session.gateway.upstreams.fleet else { return [] }
+    let resolver = session.gateway.upstreams.resolver
+    return fleet.adoptedSends.filter { send in
+      guard selection.ids?.contains(send.entry.id) ?? true, choice.isAllowed(send.record) else { return false }
+      return session.caller.permit(.admin, resolver.rules(of: send.entry.target)).passes(send.entry.message.event)
+    }
   }
 }
 
@@ -33,6 +46,8 @@ private final class OutboxListAnswer: PortionedAnswer {
   /// Whether the caller may see an entry now.
   private let isAllowed: (OutboxRecord) -> Bool
   private let states: Set<OutboxState>?
+  /// What this host writes for others.
+  private var foreign: ArraySlice<FleetSend>
   /// Entries that may still be written.
   private var room: Int
   /// Where the list begins.
@@ -41,7 +56,10 @@ private final class OutboxListAnswer: PortionedAnswer {
   /// Entries that are written in one go: less than a millisecond.
   private static let portion = 256
 
-  init(_ id: RequestID, _ choice: OutboxSelection.Choice, states: Set<OutboxState>?, limit: Int) {
+  init(
+    _ id: RequestID, _ choice: OutboxSelection.Choice, _ foreign: [FleetSend], states: Set<OutboxState>?, limit: Int
+  ) {
+    self.foreign = foreign[...]
     search = choice.search
     isAllowed = choice.isAllowed
     self.states = states
@@ -54,13 +72,18 @@ private final class OutboxListAnswer: PortionedAnswer {
 
   var line: [UInt8] { out.bytes }
 
-  func isLong(in gateway: Gateway) -> Bool { gateway.relay.outbox.count > Self.portion }
+  func isLong(in gateway: Gateway) -> Bool { gateway.relay.outbox.count + foreign.count > Self.portion }
 
   func write(for session: LocalSession) -> Bool {
     var portion = OutboxSearch.portion
     guard search.look(&portion) else { return false }
     for _ in 0..<Self.portion {
-      guard let record = search.next() else { return end(more: false) }
+      guard let record = search.next() else {
+        guard let send = foreign.popFirst() else { return end(more: false) }
+        guard room > 0, write(send.record, of: send.host, for: session) else { return end(more: true) }
+        room -= 1
+        continue
+      }
       guard room > 0 else { return end(more: true) }
       room -= 1
       // It may have become another one since it was found.
@@ -71,17 +94,17 @@ private final class OutboxListAnswer: PortionedAnswer {
   }
 
   /// Returns whether it had room in the line.
-  private func write(_ record: OutboxRecord, for session: LocalSession) -> Bool {
+  private func write(_ record: OutboxRecord, of host: String? = nil, for session: LocalSession) -> Bool {
     let (entry, upstreams) = (record.entry, session.gateway.upstreams)
     let left = out.values(
       [record], within: StatusDocument.listLimit(session.gateway), from: start,
-      tooLong: { OutboxDocument.write($0, ofBytes: $1, &$2) },
+      tooLong: { OutboxDocument.write($0, of: host, ofBytes: $1, &$2) },
       {
         let mayAsk =
           entry.result == nil
           || upstreams.access.allows(
             .request, entry.message.event, at: upstreams.resolver.rules(of: entry.target), for: session.caller.identity)
-        OutboxDocument.write($0, showsAnswer: mayAsk, &$1)
+        OutboxDocument.write($0, of: host, showsAnswer: mayAsk, &$1)
       })
     return left == 0
   }
@@ -92,5 +115,14 @@ private final class OutboxListAnswer: PortionedAnswer {
     out.bool(more)
     LocalReply.end(&out)
     return true
+  }
+}
+
+extension FleetSend {
+  /// As an entry of the outbox.
+  fileprivate var record: OutboxRecord {
+    let record = OutboxRecord(entry, isCommitted: true)
+    record.setElsewhere(true)
+    return record
   }
 }

@@ -77,10 +77,10 @@ import Testing
     _ = take("a")
     let details = FleetHostDetails(wants: true)
     #expect(
-      run(FleetJoin(place: place, host: "b", life: 0, details: details)) == .done(FleetJoined(life: 1, rows: [:])))
+      run(FleetJoin(place: place, host: "b", life: 0, details: details)) == .done(FleetJoined(life: 1, names: [])))
     var fields = FleetFields()
     fields.add("b", "x")
-    let put = FleetPut(place: place, host: "b", life: 1, number: 7, row: .waiting(fields))
+    let put = FleetPut(place: place, host: "b", life: 1, name: "7", row: .waiting(fields))
     #expect(run(put) == .done(true))
     #expect(run(FleetAlive(place: place, host: "b", life: 1, details: details)) == .done(1))
     let own = FleetOwn(term: 1, host: "a")
@@ -90,7 +90,7 @@ import Testing
     #expect(run(put) == .fenced)
     #expect(run(FleetAlive(place: place, host: "b", life: 1, details: details)) == .fenced)
     #expect(
-      run(FleetJoin(place: place, host: "b", life: 1, details: details)) == .done(FleetJoined(life: 3, rows: [:])))
+      run(FleetJoin(place: place, host: "b", life: 1, details: details)) == .done(FleetJoined(life: 3, names: [])))
     #expect(store.rows(of: place.key(.adopted)) == ["b/7": FleetBoxRow.waiting(fields).bytes])
     #expect(store.hostRow(place.key(.hosts), "b")?.details == details)
   }
@@ -99,7 +99,7 @@ import Testing
     _ = take("a")
     let own = FleetOwn(term: 1, host: "a")
     _ = run(FleetJoin(place: place, host: "b", life: 0, details: FleetHostDetails()))
-    _ = run(FleetPut(place: place, host: "b", life: 1, number: 7, row: .waiting(FleetFields())))
+    _ = run(FleetPut(place: place, host: "b", life: 1, name: "7", row: .waiting(FleetFields())))
     let reply = FleetRecord(position: FleetPosition(2, 1), fields: FleetReplyEntry(.written(upTo: 3)).fields)
     let outcome = FleetBoxRow.finished(FleetFields())
     let done = FleetDone(place: place, own: own, host: "b", reply: reply, outcomes: ["7": outcome, "8": outcome])
@@ -108,7 +108,7 @@ import Testing
     #expect(store.rows(of: place.key(.box(host: "b"))) == ["7": outcome.bytes])
     #expect(store.records(of: place.key(.replies(host: "b")), after: .start) == [reply])
     let joined = run(FleetJoin(place: place, host: "b", life: 1, details: FleetHostDetails()))
-    #expect(joined == .done(FleetJoined(life: 2, rows: [7: outcome])))
+    #expect(joined == .done(FleetJoined(life: 2, names: ["7"])))
   }
 
   @Test func whatAnEngineWasAskedIsAnsweredWhenItIsLost() {

@@ -12,7 +12,8 @@ import Testing
 
   @Test func whatAHostSaysCrossesAsItIs() {
     let calls: [FleetUpEntry.Call] = [
-      .write(message, ack: nil, row: nil), .write(message, ack: 7, row: 12), .answer(3, message), .decline(4, .unheard),
+      .write(message, ack: nil, row: nil), .write(message, ack: 7, row: "id-12"), .answer(3, message),
+      .decline(4, .unheard),
       .decline(5, .abandoned), .forget(ack: 9), .want(Interest(.all)), .drop(Interest(.name(ExactText("a.b")))),
       .want(Interest(.glob(ExactText("a.*")), answers: true)),
     ]

@@ -84,9 +84,9 @@ extension FleetEngineCase {
       let place = bench.place
       let details = FleetHostDetails(wants: true)
       let join = FleetJoin(place: place, host: "b", life: 0, details: details)
-      #expect(try bench.step(join) == .done(FleetJoined(life: 1, rows: [:])))
+      #expect(try bench.step(join) == .done(FleetJoined(life: 1, names: [])))
       let row = FleetBoxRow.waiting(FleetEngineListener.sample)
-      let put = FleetPut(place: place, host: "b", life: 1, number: 7, row: row)
+      let put = FleetPut(place: place, host: "b", life: 1, name: "7", row: row)
       #expect(try bench.step(put) == .done(true))
       #expect(try bench.step(FleetAlive(place: place, host: "b", life: 1, details: details)) == .done(1))
       let own = FleetOwn(term: 1, host: "a")
@@ -102,7 +102,7 @@ extension FleetEngineCase {
       #expect(try bench.rows(.hosts)["b"].flatMap { FleetHostRow($0) }?.isAdopted == true)
       #expect(try bench.step(FleetAdopt(place: place, own: own, host: "b", life: 2, beat: 0)) == .done(nil))
       let again = FleetJoin(place: place, host: "b", life: 1, details: details)
-      #expect(try bench.step(again) == .done(FleetJoined(life: 3, rows: [:])))
+      #expect(try bench.step(again) == .done(FleetJoined(life: 3, names: [])))
     },
     FleetEngineCase("outcomes and the reply go in one step, twice is once") { bench throws in
       _ = try bench.take("a")
@@ -110,7 +110,7 @@ extension FleetEngineCase {
       _ = try bench.step(FleetJoin(place: place, host: "b", life: 0, details: FleetHostDetails()))
       let waiting = FleetBoxRow.waiting(FleetEngineListener.sample)
       for number in [7, 9] as [UInt64] {
-        _ = try bench.step(FleetPut(place: place, host: "b", life: 1, number: number, row: waiting))
+        _ = try bench.step(FleetPut(place: place, host: "b", life: 1, name: String(number), row: waiting))
       }
       let reply = FleetRecord(position: FleetPosition(2, 1), fields: FleetEngineListener.sample)
       let outcome = FleetBoxRow.finished(FleetFields())
@@ -120,9 +120,24 @@ extension FleetEngineCase {
       #expect(try bench.rows(.box(host: "b")) == ["7": outcome.bytes, "9": waiting.bytes])
       #expect(try bench.done { bench.engine.newest(of: place.key(.replies(host: "b")), $0) } == reply)
       let joined = try bench.step(FleetJoin(place: place, host: "b", life: 1, details: FleetHostDetails()))
-      #expect(joined == .done(FleetJoined(life: 2, rows: [7: outcome, 9: waiting])))
+      #expect(joined == .done(FleetJoined(life: 2, names: ["7", "9"])))
       let later = FleetDone(place: place, own: own, host: nil, reply: nil, outcomes: ["b/7": outcome])
       #expect(try bench.step(later) == .done(true))
+    },
+    FleetEngineCase("an outcome finds a row that was adopted meanwhile") { bench throws in
+      _ = try bench.take("a")
+      let (place, own) = (bench.place, FleetOwn(term: 1, host: "a"))
+      _ = try bench.step(FleetJoin(place: place, host: "b", life: 0, details: FleetHostDetails()))
+      let waiting = FleetBoxRow.waiting(FleetEngineListener.sample)
+      for name in ["x-1", "x-2"] {
+        _ = try bench.step(FleetPut(place: place, host: "b", life: 1, name: name, row: waiting))
+      }
+      _ = try bench.step(FleetAdopt(place: place, own: own, host: "b", life: 1, beat: 0))
+      let outcome = FleetBoxRow.finished(FleetFields())
+      let done = FleetDone(place: place, own: own, host: "b", reply: nil, outcomes: ["x-2": outcome])
+      #expect(try bench.step(done) == .done(true))
+      #expect(try bench.rows(.adopted) == ["b/x-1": waiting.bytes, "b/x-2": outcome.bytes])
+      #expect(try bench.rows(.box(host: "b")) == [:])
     },
   ]
 
@@ -245,7 +260,7 @@ extension FleetEngineCase {
         fields.add("n", number)
         let row = FleetBoxRow.waiting(fields)
         rows[String(number)] = row.bytes
-        _ = try bench.step(FleetPut(place: bench.place, host: "b", life: 1, number: number, row: row))
+        _ = try bench.step(FleetPut(place: bench.place, host: "b", life: 1, name: String(number), row: row))
       }
       #expect(try bench.rows(.box(host: "b")) == rows)
       #expect(try bench.rows(.box(host: "b"), ["2", "9"]) == rows.filter { $0.key == "2" })

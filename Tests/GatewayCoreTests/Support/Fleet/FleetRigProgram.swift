@@ -39,14 +39,7 @@ final class FleetRigProgram: UpstreamChannelOwner {
   private var box: FleetBox { host.link.box }
 
   func begin() {
-    box.onBoxed = { [weak self] in self?.boxed($0) }
-    box.onAdopted = { [weak self] in self?.adopted($0) }
-    box.onReturned = { [weak self] in self?.returned($0) }
-    box.onFound = { [weak self] in self?.found($0, $1) }
-    box.onOutcome = { [weak self] number, _ in
-      self?.adopted(number)
-      self?.settle(number, .finished)
-    }
+    box.onNews = { [weak self] in self?.heard($0) }
     dial()
     send()
     poll()
@@ -76,7 +69,8 @@ final class FleetRigProgram: UpstreamChannelOwner {
     if sort.isDurable {
       var fields = FleetFields()
       message.prepared.add(to: &fields)
-      fields.add("ack", if: sort.wantsAck)
+      if sort.wantsAck { fields.add("r", 100) }
+      fields.add("i", message.number)
       box.put(message.number, fields)
     }
     drain()
@@ -105,7 +99,7 @@ final class FleetRigProgram: UpstreamChannelOwner {
       var send = first
       let ack = send.message.sort.wantsAck ? send.message.number : nil
       if send.message.sort.isDurable {
-        channel.write(send.message.prepared, ack: ack, row: send.message.number)
+        channel.write(send.message.prepared, ack: ack, entry: send.message.number)
       } else {
         channel.write(send.message.prepared, ack: ack)
       }
@@ -139,6 +133,19 @@ final class FleetRigProgram: UpstreamChannelOwner {
 
   // MARK: - The box
 
+  private func heard(_ news: FleetBox.News) {
+    switch news {
+    case .boxed(let number): boxed(number)
+    case .refused: break
+    case .adopted(let number): adopted(number)
+    case .returned(let number): returned(number)
+    case .found(_, let fields): found(fields)
+    case .outcome(let number, _):
+      adopted(number)
+      settle(number, .finished)
+    }
+  }
+
   private func adopted(_ number: UInt64) {
     guard let send = (queue + flights).first(where: { $0.message.number == number }) else { return }
     queue.removeAll { $0.message.number == number }
@@ -154,8 +161,9 @@ final class FleetRigProgram: UpstreamChannelOwner {
     drainSoon()
   }
 
-  private func found(_ number: UInt64, _ fields: FleetFields) {
+  private func found(_ fields: FleetFields) {
     guard let message = PreparedMessage(fields).flatMap({ FleetRigMessage($0) }) else { return }
+    box.put(message.number, fields)
     enqueue(Send(message: message, isReady: true))
     drainSoon()
   }

@@ -95,8 +95,13 @@ extension FleetStore {
   }
 
   private func done(_ keys: [FleetKey], _ arguments: [[UInt8]], _ texts: [String]) -> Answer {
-    for at in stride(from: 3, to: arguments.count, by: 2) where rows(of: keys[2])[texts[at]] != nil {
-      set(keys[2], texts[at], arguments[at + 1])
+    for at in stride(from: 4, to: arguments.count, by: 2) {
+      let adopted = "\(texts[3])/\(texts[at])"
+      if rows(of: keys[2])[texts[at]] != nil {
+        set(keys[2], texts[at], arguments[at + 1])
+      } else if rows(of: keys[3])[adopted] != nil {
+        set(keys[3], adopted, arguments[at + 1])
+      }
     }
     if let position = FleetPosition(texts[1]), let fields = FleetFields(packed: arguments[2]) {
       _ = append(fields, to: keys[1], at: position)
@@ -120,8 +125,8 @@ extension FleetStore {
   private func join(_ keys: [FleetKey], _ texts: [String], details: [UInt8]) -> Answer {
     let life = max(hostRow(keys[0], texts[0])?.life ?? 0, UInt64(texts[1]) ?? 0) + 1
     setHost(keys[0], texts[0], life: life, beat: 0, details: details)
-    let box = rows(of: keys[1]).sorted { $0.key < $1.key }
-    return .reply(.array([.integer(Int64(life))] + box.flatMap { [.bytes(Array($0.key.utf8)), .bytes($0.value)] }))
+    let names = rows(of: keys[1]).keys.sorted()
+    return .reply(.array([.integer(Int64(life))] + names.map { .bytes(Array($0.utf8)) }))
   }
 
   func hostRow(_ key: FleetKey, _ host: String) -> FleetHostRow? { rows(of: key)[host].flatMap { FleetHostRow($0) } }

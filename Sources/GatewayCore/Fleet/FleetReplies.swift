@@ -1,0 +1,55 @@
+/// What the holder tells the hosts in one conversation, and what it notes about durable sends. An engine that has lost some of
+/// it is told once more.
+final class FleetReplies {
+  private let conversation: UInt64
+  private let own: FleetOwn
+  private let place: FleetPlace
+  private let engine: any FleetEngine
+  /// How many replies each host has.
+  private var counts: [String: UInt64] = [:]
+  private var told = Ring<FleetDone>()
+  private var isHealed = true
+  var onFenced: () -> Void = {}
+
+  /// Most that is told once more.
+  static let limit = 4_096
+
+  init(_ conversation: UInt64, _ own: FleetOwn, _ place: FleetPlace, engine: any FleetEngine) {
+    (self.conversation, self.own, self.place, self.engine) = (conversation, own, place, engine)
+  }
+
+  /// Tells a host something, and in one step with it what became of its durable sends.
+  func tell(_ host: String, _ call: FleetReplyEntry.Call, _ outcomes: [String: FleetBoxRow] = [:]) {
+    let count = (counts[host] ?? 0) + 1
+    counts[host] = count
+    let reply = FleetRecord(position: FleetPosition(conversation, count), fields: FleetReplyEntry(call).fields)
+    tell(FleetDone(place: place, own: own, host: host, reply: reply, outcomes: outcomes))
+  }
+
+  /// What became of a send of a host that died.
+  func note(_ end: FleetSendEnd, of name: String) {
+    tell(FleetDone(place: place, own: own, outcomes: [name: end.row]))
+  }
+
+  private func tell(_ done: FleetDone) {
+    told.append(done)
+    if told.count > Self.limit { _ = told.popFirst() }
+    if isHealed { run(done) }
+  }
+
+  private func run(_ done: FleetDone) {
+    engine.run(done) { [weak self] outcome in
+      if case .fenced = outcome { self?.onFenced() }
+    }
+  }
+
+  func engineLost() { isHealed = false }
+
+  /// The term goes on at the engine that was reached again: all is told once more, before anything new.
+  func heal() {
+    guard !isHealed else { return }
+    isHealed = true
+    let all = told
+    for done in all.drained() { run(done) }
+  }
+}

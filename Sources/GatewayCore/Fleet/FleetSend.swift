@@ -1,0 +1,109 @@
+/// A durable send of a host that died, as the one that holds has it.
+struct FleetSend: Equatable, Sendable {
+  /// Of its row: `HOST/ID`.
+  let name: String
+  let host: String
+  /// As its host accepted it.
+  var entry: OutboxEntry
+
+  /// Nil for what no host writes.
+  init?(name: String, _ fields: FleetFields, place: FleetPlace) {
+    guard let end = name.firstIndex(of: "/") else { return nil }
+    self.name = name
+    host = String(name[..<end])
+    let target = OutboxTarget(name: .upstream(place.upstream), namespace: place.namespace)
+    guard let entry = OutboxEntry(fields, id: String(name[name.index(after: end)...]), to: target) else { return nil }
+    self.entry = entry
+  }
+
+  /// Those of the fleet's rows that have no outcome, by their names and without their contents.
+  static func waiting(in rows: [String: [UInt8]], of place: FleetPlace) -> [String: FleetSend] {
+    var sends: [String: FleetSend] = [:]
+    for (name, bytes) in rows {
+      guard case .waiting(let fields) = FleetBoxRow(bytes), var send = FleetSend(name: name, fields, place: place)
+      else { continue }
+      send.entry.message = PreparedMessage(event: send.entry.message.event, body: [])
+      sends[name] = send
+    }
+    return sends
+  }
+
+  /// Whether a newer one takes its place: of the same host, user and value.
+  func gives(wayTo other: FleetSend) -> Bool {
+    entry.coalescing != nil && entry.coalescing == other.entry.coalescing && host == other.host
+      && entry.number < other.entry.number
+  }
+}
+
+extension FleetSend: Comparable {
+  /// Those of one host in the order of their acceptance.
+  static func < (a: FleetSend, b: FleetSend) -> Bool {
+    (a.host, a.entry.number, a.name) < (b.host, b.entry.number, b.name)
+  }
+}
+
+/// A durable send as a row of the fleet: what another host needs to write it, and its own to know it again.
+extension OutboxEntry {
+  /// Beside the message: `id`, `i` number, `u` uid, `g` groups, `d` level, `r` retries, `l` time-out of an acknowledgement,
+  /// `m` coalesce, `j` key, `f` fingerprint, `c` created, `e` expires.
+  var row: FleetFields {
+    var fields = FleetFields()
+    fields.add("id", id)
+    fields.add("i", number)
+    fields.add("u", UInt64(owner))
+    fields.add("g", groups.map { String($0) }.joined(separator: ","))
+    fields.add("d", delivery.rawValue)
+    if let retries { fields.add("r", UInt64(retries)) }
+    if let ackTimeout { fields.add("l", String(ackTimeout)) }
+    if let coalesce { fields.add("m", coalesce) }
+    if let key { fields.add("j", key) }
+    fields.add("f", fingerprint)
+    fields.add("c", String(created))
+    if let expires { fields.add("e", String(expires)) }
+    message.add(to: &fields)
+    return fields
+  }
+
+  /// Nil for what has no message.
+  init?(_ fields: FleetFields, id: String, to target: OutboxTarget) {
+    guard let message = PreparedMessage(fields) else { return nil }
+    func signed(_ name: String) -> Int64? { fields.text(name).flatMap { Int64($0) } }
+    self.init(
+      number: fields.number("i") ?? 0, id: id, owner: UInt32(clamping: fields.number("u") ?? 0), target: target,
+      message: message, delivery: fields.text("d").flatMap { DeliveryLevel(rawValue: $0) } ?? .durable,
+      fingerprint: fields.number("f") ?? 0, created: signed("c") ?? 0, expires: signed("e"))
+    groups = (fields.text("g") ?? "").split(separator: ",").compactMap { UInt32($0) }
+    retries = fields.number("r").map { Int(clamping: $0) }
+    ackTimeout = signed("l")
+    coalesce = fields.text("m")
+    key = fields.text("j")
+  }
+}
+
+/// What became of a durable send, as its row says it.
+struct FleetSendEnd: Equatable, Sendable {
+  var state: OutboxState
+  /// In a word for programs that look at the outbox.
+  var reason: String?
+  /// What the server acknowledged with: comma-separated JSON text.
+  var answer: [UInt8]?
+
+  init(_ state: OutboxState, reason: String? = nil, answer: [UInt8]? = nil) {
+    (self.state, self.reason) = (state, reason)
+    self.answer = answer.flatMap { $0.count <= OutboxEntry.resultLimit ? $0 : nil }
+  }
+
+  /// `s` the state, `r` why, `a` the answer.
+  var row: FleetBoxRow {
+    var fields = FleetFields()
+    fields.add("s", state.rawValue)
+    if let reason { fields.add("r", reason) }
+    fields.add("a", ifSet: answer)
+    return .finished(fields)
+  }
+
+  init?(_ fields: FleetFields) {
+    guard let state = fields.text("s").flatMap({ OutboxState(rawValue: $0) }), state.isFinal else { return nil }
+    self.init(state, reason: fields.text("r"), answer: fields["a"])
+  }
+}

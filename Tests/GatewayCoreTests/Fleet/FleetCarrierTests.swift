@@ -1,0 +1,83 @@
+import Testing
+
+@testable import GatewayCore
+
+@Suite struct FleetCarrierTests {
+  private let time = FakeTime()
+  private let timers: Timers
+  private let carrier: FleetCarrier
+  private final class Notes { var all: [String] = [] }
+  private let notes = Notes()
+
+  init() {
+    let time = time
+    timers = Timers(time: time)
+    carrier = FleetCarrier(FleetPlace(fleet: "f", upstream: "u"), timers: timers) { time.wallMilliseconds }
+    let notes = notes
+    carrier.onDue = { notes.all.append("due \($0.name)") }
+    carrier.onEnd = { notes.all.append("\($1.state) \($0)") }
+  }
+
+  private func row(
+    _ number: UInt64, owner: UInt32 = 1, retries: Int? = nil, coalesce: String? = nil, ttl: Int64? = nil
+  ) -> [UInt8] {
+    var entry = OutboxEntry(
+      number: number, id: "", owner: owner, target: OutboxTarget(name: .upstream("u"), namespace: "/"),
+      message: PreparedMessage(event: "e", body: []), delivery: .durable, fingerprint: 0, created: 0,
+      expires: ttl.map { time.wallMilliseconds + $0 })
+    (entry.retries, entry.coalesce, entry.ackTimeout) = (retries, coalesce, 1_000)
+    return FleetBoxRow.waiting(entry.row).bytes
+  }
+
+  private func take(_ rows: [String: [UInt8]], underWay: Set<String> = []) -> [String] {
+    carrier.take(rows, isUnderWay: underWay.contains).map(\.name)
+  }
+
+  private func pass(_ seconds: Int) -> [String] {
+    time.advance(by: .seconds(seconds))
+    timers.fire()
+    defer { notes.all = [] }
+    return notes.all
+  }
+
+  @Test func theSendsOfEachHostGoInTheOrderOfTheirAcceptanceAndOnce() {
+    let rows = ["b/z": row(9), "b/a": row(10), "a/x": row(30), "b/m": row(2)]
+    #expect(take(rows) == ["a/x", "b/m", "b/z", "b/a"])
+    #expect(take(rows.merging(["c/n": row(1)]) { $1 }) == ["c/n"])
+  }
+
+  @Test func anOlderSendWithTheSameValueGivesWay() {
+    let rows = [
+      "b/1": row(1, coalesce: "v"), "b/2": row(2, coalesce: "v"), "b/3": row(3, owner: 2, coalesce: "v"),
+      "c/1": row(1, coalesce: "v"),
+    ]
+    #expect(take(rows) == ["b/2", "b/3", "c/1"])
+    #expect(pass(0) == ["dropped b/1"])
+  }
+
+  @Test func whatItsHostHasWrittenIsWaitedForAndThenTriedAgain() {
+    #expect(take(["b/1": row(1, retries: 1)], underWay: ["b/1"]) == [])
+    #expect(pass(1) == ["due b/1"])
+    carrier.wrote("b/1", ack: 7)
+    #expect(pass(1) == ["due b/1"])
+    carrier.wrote("b/1", ack: 8)
+    #expect(carrier.finish("b/1") == [7, 8])
+    #expect(carrier.finish("b/1") == [])
+    #expect(pass(2) == [])
+  }
+
+  @Test func whatIsNotAcknowledgedIsLostAfterItsRetries() {
+    #expect(take(["b/1": row(1, retries: 0)]) == ["b/1"])
+    #expect(carrier.admits("b/1"))
+    carrier.wrote("b/1", ack: 7)
+    #expect(pass(1) == ["lost b/1"])
+  }
+
+  @Test func whatHasExpiredIsNotWritten() {
+    #expect(take(["b/1": row(1, ttl: 500), "b/2": row(2, ttl: 5_000)]) == ["b/1", "b/2"])
+    time.wallMilliseconds += 1_000
+    #expect(!carrier.admits("b/1"))
+    #expect(carrier.admits("b/2"))
+    #expect(pass(0) == ["expired b/1"])
+  }
+}

@@ -1,0 +1,170 @@
+import Testing
+
+@testable import GatewayCore
+
+/// Durable sends of a fleet's upstream, from the program to the server, over the death of their host.
+@Suite struct FleetSendsTests {
+  private let fleet = FleetGateways()
+
+  /// Two hosts, of which `a` holds and is connected.
+  private func begin() {
+    fleet.start("a")
+    fleet.turn(by: .seconds(5))
+    fleet.accept("a")
+    fleet.start("b")
+    fleet.turn(by: .seconds(1))
+  }
+
+  private func send(_ host: String, _ event: String, _ more: String = "", uid: UInt32 = 1_000) -> HarnessClient? {
+    let client = fleet.hosts[host]?.client(uid: uid)
+    client?.call("send", #"{"upstream":"chat","event":"\#(event)","delivery":"durable"\#(more)}"#)
+    fleet.turn(by: .milliseconds(10))
+    return client
+  }
+
+  /// Of each send that is listed: event, state, reason, and whose it is.
+  private func listed(_ host: String, uid: UInt32 = 1_000) -> [String] {
+    let lines = fleet.hosts[host]?.client(uid: uid).call("outbox.list") ?? []
+    let entries = HarnessClient.values(lines).last?["result"]?["entries"]?.elements ?? []
+    return entries.map { entry in
+      ["event", "state", "reason", "host"].compactMap { entry[$0]?.stringValue }.joined(separator: " ")
+    }
+  }
+
+  /// The server is not reached by `a`, which holds; then `b` dies with sends that it has accepted.
+  private func leaveSends(_ more: String = "") {
+    begin()
+    fleet.hosts["a"]?.upstream.channel.fail(.closed)
+    fleet.turn(by: .seconds(1))
+    _ = send("b", "one", more)
+    _ = send("b", "two", more)
+    fleet.kill("b")
+  }
+
+  @Test func aDurableSendIsCopiedAndItsCopyGoesWithItsOutcome() {
+    begin()
+    fleet.hosts["a"]?.upstream.channel.fail(.closed)
+    fleet.turn(by: .seconds(1))
+    let client = send("b", "one")
+    #expect(client?.read().first?.contains("\"state\":\"durable\"") == true)
+    #expect(fleet.rows(.box(host: "b")) == ["waiting"])
+    fleet.turn(by: .seconds(5))
+    fleet.accept("a")
+    fleet.turn(by: .seconds(2))
+    #expect(fleet.written("a") == ["one []"])
+    #expect(listed("b") == ["one sent"])
+    #expect(fleet.rows(.box(host: "b")) == [])
+  }
+
+  @Test func sendsOfAHostThatDiedAreWrittenOnceByTheOneThatHolds() {
+    leaveSends()
+    fleet.turn(by: .seconds(45))
+    #expect(fleet.rows(.adopted) == ["waiting", "waiting"])
+    #expect(listed("a", uid: 0) == ["one queued adopted b", "two queued adopted b"])
+    #expect(listed("a") == [])
+    fleet.accept("a")
+    #expect(fleet.written("a") == ["one []", "two []"])
+    #expect(fleet.rows(.adopted) == ["finished", "finished"])
+    #expect(listed("a", uid: 0) == [])
+    fleet.start("b")
+    fleet.turn(by: .seconds(5))
+    #expect(listed("b") == ["one sent", "two sent"])
+    #expect(fleet.rows(.adopted) == [])
+    #expect(fleet.written("a") == ["one []", "two []"])
+  }
+
+  @Test func aHostThatComesBackBeforeItsSendsAreWrittenLeavesThemToTheOther() {
+    leaveSends()
+    fleet.turn(by: .seconds(45))
+    fleet.start("b")
+    fleet.turn(by: .seconds(5))
+    #expect(listed("b") == ["one queued adopted", "two queued adopted"])
+    _ = send("b", "three")
+    let client = fleet.hosts["b"]?.client()
+    client?.call("outbox.cancel", #"{"upstream":"chat"}"#)
+    fleet.turn(by: .milliseconds(10))
+    #expect(client?.readValues().last?["result"]?["count"]?.integerValue == 1)
+    _ = send("b", "four")
+    fleet.accept("a")
+    fleet.turn(by: .seconds(15))
+    #expect(fleet.written("a") == ["one []", "two []", "four []"])
+    #expect(listed("b") == ["one sent", "two sent", "three cancelled", "four sent"])
+  }
+
+  @Test func whatTheFleetHasLostItsHostSendsItself() {
+    leaveSends()
+    fleet.turn(by: .seconds(45))
+    fleet.start("b")
+    fleet.turn(by: .seconds(1))
+    fleet.store.flush()
+    fleet.turn(by: .seconds(30))
+    fleet.accept("a")
+    fleet.accept("b")
+    fleet.turn(by: .seconds(15))
+    #expect(fleet.written("a") + fleet.written("b") == ["one []", "two []"])
+    #expect(listed("b") == ["one sent", "two sent"])
+  }
+
+  @Test func sendsThatWereTakenBackOrHaveExpiredLeaveTheirCopies() {
+    begin()
+    fleet.hosts["a"]?.upstream.channel.fail(.closed)
+    fleet.turn(by: .seconds(1))
+    _ = send("b", "one", #","ttl":5000"#)
+    _ = send("b", "two")
+    #expect(fleet.rows(.box(host: "b")) == ["waiting", "waiting"])
+    fleet.hosts["b"]?.client().call("outbox.cancel", #"{"upstream":"chat"}"#)
+    _ = send("b", "three", #","ttl":5000"#)
+    fleet.turn(by: .seconds(6))
+    #expect(listed("b") == ["one cancelled", "two cancelled", "three expired"])
+    #expect(fleet.rows(.box(host: "b")) == [])
+  }
+
+  @Test func whatExpiresAfterItsHostHasDiedIsNotWritten() {
+    leaveSends(#","ttl":20000"#)
+    fleet.turn(by: .seconds(45))
+    fleet.accept("a")
+    #expect(fleet.written("a") == [])
+    fleet.start("b")
+    fleet.turn(by: .seconds(5))
+    #expect(listed("b") == ["one expired", "two expired"])
+  }
+
+  @Test func aSendThatWantsAnAcknowledgementIsTriedAsOftenAsItsHostWould() {
+    leaveSends(#","retries":1,"ack_timeout":1000"#)
+    fleet.turn(by: .seconds(45))
+    fleet.accept("a")
+    let channel = fleet.hosts["a"]?.upstream.channel
+    let first = FleetTap.firstNumber + 1
+    channel?.acknowledge(first, #""yes""#)
+    fleet.turn(by: .milliseconds(1_500))
+    #expect(channel?.written.map { $0.split(separator: "#")[0] } == ["one []", "two []", "two []"])
+    fleet.turn(by: .seconds(2))
+    fleet.start("b")
+    fleet.turn(by: .seconds(5))
+    #expect(listed("b") == ["one acked", "two lost ack_timeout"])
+  }
+
+  @Test func sendsAreFoundInTheFleetWhereTheirDiskIsLost() {
+    leaveSends()
+    fleet.loseDisk("b")
+    fleet.start("b")
+    fleet.turn(by: .seconds(5))
+    #expect(listed("b").count == 2)
+    fleet.accept("a")
+    fleet.turn(by: .seconds(15))
+    #expect(fleet.written("a") == ["one []", "two []"])
+    #expect(fleet.rows(.box(host: "b")) == [])
+  }
+
+  @Test func anUpstreamThatLeavesTheFleetLeavesNoCopies() {
+    begin()
+    fleet.hosts["a"]?.upstream.channel.fail(.closed)
+    fleet.turn(by: .seconds(1))
+    _ = send("b", "one")
+    fleet.hosts["b"]?.reload { $0.upstreams["chat"]?.settings.fleet = false }
+    fleet.turn(by: .seconds(1))
+    #expect(fleet.rows(.box(host: "b")) == [])
+    fleet.accept("b")
+    #expect(fleet.written("b") == ["one []"])
+  }
+}

@@ -1,0 +1,90 @@
+@testable import GatewayCore
+
+/// Whole gateways of one fleet, on one clock, and the store between them.
+final class FleetGateways {
+  let time = FakeTime()
+  let store = FleetStore()
+  private(set) var hosts: [String: GatewayHarness] = [:]
+  /// Each host's disk outlives its processes.
+  private var disks: [String: FakeOutboxStore] = [:]
+  var adopt: Duration = .seconds(30)
+
+  let place = FleetPlace(fleet: "f", upstream: "chat")
+
+  /// A process of a host begins.
+  @discardableResult
+  func start(_ host: String, withDisk: Bool = true) -> GatewayHarness {
+    let disk = disks[host] ?? FakeOutboxStore()
+    disks[host] = disk
+    let opening: OutboxOpening = withDisk ? .open(disk, disk.stored) : .unavailable(.none)
+    let adopt = adopt
+    processes += 1
+    let harness = GatewayHarness(outbox: opening, time: time, seed: processes, fleet: store) {
+      $0.fleet.name = "f"
+      $0.fleet.redis = [RedisAddress("redis://127.0.0.1")].compactMap { $0 }
+      ($0.fleet.host, $0.fleet.adopt) = (host, adopt)
+      $0.upstreams["chat"]?.settings.fleet = true
+      $0.upstreams["chat"]?.settings.keep = .always
+    }
+    hosts[host] = harness
+    turn(by: .zero)
+    return harness
+  }
+
+  private var processes: UInt64 = 0
+
+  /// A process of a host dies.
+  func kill(_ host: String) {
+    hosts[host] = nil
+    disks[host]?.forgetWaiting()
+  }
+
+  func loseDisk(_ host: String) { disks[host] = nil }
+
+  func disk(_ host: String) -> FakeOutboxStore? { disks[host] }
+
+  /// Lets time pass for all of them.
+  func turn(by duration: Duration) {
+    let end = time.now + duration
+    fire(until: end)
+    if time.now < end { time.advance(by: end - time.now) }
+    for disk in disks.values { disk.settle() }
+    fire(until: end)
+  }
+
+  private func fire(until end: MonotonicInstant) {
+    while let next = hosts.values.compactMap({ $0.timers.nextDeadline }).min(), next <= end {
+      if next > time.now { time.advance(by: next - time.now) }
+      for host in hosts.values { host.timers.fire() }
+      for disk in disks.values { disk.settle() }
+    }
+  }
+
+  /// The server takes a host's attempt, if it holds and makes one.
+  func accept(_ host: String) {
+    guard let channel = hosts[host]?.upstream.channels.last, !channel.isClosed, !channel.isFailed else { return }
+    channel.accept()
+    turn(by: .milliseconds(100))
+  }
+
+  /// What the server was written by a process.
+  func written(_ host: String) -> [String] { hosts[host]?.upstream.channels.flatMap(\.written) ?? [] }
+
+  /// The names of the rows in a table, with whether they are finished.
+  func rows(_ part: FleetKey.Part) -> [String] {
+    store.rows(of: place.key(part)).sorted { $0.key < $1.key }.map {
+      $0.value.first == UInt8(ascii: "=") ? "finished" : "waiting"
+    }
+  }
+}
+
+extension FleetSeams {
+  /// With a store in memory.
+  init(_ store: FleetStore, time: FakeTime, timers: Timers, random: FakeRandom) {
+    self.init(time: time, timers: timers, random: random, machine: "machine") { _ in
+      let engine = FleetMemoryEngine(store, network: timers, random: random)
+      engine.begin()
+      return engine
+    }
+  }
+}

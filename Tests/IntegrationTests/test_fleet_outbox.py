@@ -1,0 +1,126 @@
+"""What a host of a fleet has accepted is not lost with it: another one writes it, by a real Redis and a real server."""
+
+import asyncio
+
+import pytest
+
+import redis_server
+from patience import SOON, within
+from test_fleet import holder, hosts, ready, redis  # pylint: disable=unused-import
+
+pytestmark = pytest.mark.skipif(redis_server.program() is None, reason=redis_server.MISSING)
+
+
+async def rows(redis, key, count):
+    """Waits until a table of the fleet has so many rows."""
+    async def ask():
+        while int(await redis.command("HLEN", f"gw:test:{{chat}}:{key}")) != count:
+            await asyncio.sleep(0.02)
+
+    await within(ask(), f"{count} rows in {key}", 4 * SOON)
+
+
+async def listed(client, count, **members):
+    """Waits until the outbox shows so many sends of that kind; returns them."""
+    async def ask():
+        while len(entries := (await client.call("outbox.list", **members))["entries"]) != count:
+            await asyncio.sleep(0.02)
+        return entries
+
+    return await within(ask(), f"{count} entries", 4 * SOON)
+
+
+async def down(host):
+    """Waits until the fleet has no link to the server, as the host sees it."""
+    await host.until(lambda status: all(one["state"] != "connected" for one in status["connections"]), "no link", 4 * SOON)
+
+
+async def accepted_in_vain(hosts, redis, chat, count, **members):
+    """Three hosts whose server is away: the one that holds, and another one that has accepted sends, with its name."""
+    three = await hosts(3)
+    for host in three:
+        await ready(host)
+    first = await holder(three)
+    other = next(host for host in three if host is not first)
+    client = await ready(other)
+    await chat.stop()
+    await down(other)
+    for number in range(count):
+        more = {name: value(number) for name, value in members.items()}
+        answer = await client.call("send", upstream="chat", event="d", args=[number], delivery="durable", **more)
+        assert answer["state"] == "durable"
+    name = f"h{three.index(other)}"
+    await rows(redis, f"box:{name}", count)
+    return first, other, name
+
+
+async def test_the_sends_of_a_killed_host_are_written_once_and_it_hears_so_when_it_is_back(hosts, redis, chat):
+    first, other, name = await accepted_in_vain(hosts, redis, chat, 20, key=lambda number: f"k{number}")
+    await other.crash()
+    await rows(redis, "box:@", 20)
+    administrator = await first.client()
+    shown = await listed(administrator, 20)
+    assert {(one["state"], one["reason"], one["host"]) for one in shown} == {("queued", "adopted", name)}
+    await chat.start()
+    received = await chat.received(20, "d")
+    assert [one["args"][0] for one in received] == list(range(20))
+    await other.start()
+    back = await other.client()
+    assert [one["key"] for one in await listed(back, 20, states=["sent"])] == [f"k{number}" for number in range(20)]
+    again = await back.call("send", upstream="chat", event="d", args=[7], delivery="durable", key="k7")
+    assert (again["duplicate"], again["state"]) == (True, "sent")
+    await rows(redis, "box:@", 0)
+    await ready(other)
+    await back.call("send", upstream="chat", event="d", args=["new"], delivery="durable")
+    received = await chat.received(21, "d")
+    assert [one["args"][0] for one in received] == [*range(20), "new"]
+    await listed(administrator, 0)
+
+
+async def test_a_host_that_is_back_before_its_sends_are_written_leaves_them_to_the_one_that_holds(hosts, redis, chat):
+    _, other, _ = await accepted_in_vain(hosts, redis, chat, 5)
+    await other.crash()
+    await rows(redis, "box:@", 5)
+    await other.start()
+    back = await other.client()
+
+    async def adopted():
+        while any(one["reason"] != "adopted" for one in await listed(back, 5)):
+            await asyncio.sleep(0.02)
+
+    await within(adopted(), "all to be adopted", 4 * SOON)
+    await back.call("send", upstream="chat", event="d", args=["new"], delivery="durable")
+    await chat.start()
+    received = await chat.received(6, "d")
+    assert [one["args"][0] for one in received] == [*range(5), "new"]
+    await listed(back, 6, states=["sent"])
+
+
+async def test_the_acknowledgement_of_a_send_that_another_host_has_written_is_heard(hosts, redis, chat):
+    _, other, _ = await accepted_in_vain(hosts, redis, chat, 3, retries=lambda _: 5)
+    await other.crash()
+    await rows(redis, "box:@", 3)
+    await chat.start()
+    assert [one["args"][0] for one in await chat.received(3, "d")] == list(range(3))
+    await other.start()
+    await listed(await other.client(), 3, states=["acked"])
+
+
+async def test_the_sends_of_the_host_that_held_are_written_by_the_next_one(hosts, redis, chat):
+    three = await hosts(3)
+    for host in three:
+        await ready(host)
+    first = await holder(three)
+    client = await ready(first)
+    await chat.stop()
+    await down(first)
+    for number in range(10):
+        await client.call("send", upstream="chat", event="d", args=[number], delivery="durable")
+    await rows(redis, f"box:h{three.index(first)}", 10)
+    await first.crash()
+    await rows(redis, "box:@", 10)
+    await chat.start()
+    assert [one["args"][0] for one in await chat.received(10, "d")] == list(range(10))
+    await first.start()
+    await listed(await first.client(), 10, states=["sent"])
+    assert len(await chat.received(10, "d")) == 10
