@@ -237,7 +237,8 @@ extension Daemon {
       refusal = problems.first
       announceReady()
     case .clientAttached, .clientDetached, .clientDropped, .quotaExceeded, .connectionMoved, .connectionReleased,
-      .sendFailed, .interestRefused, .stopping, .sendsKept, .outbox, .outboxWarning, .history, .internalError:
+      .sendFailed, .interestRefused, .stopping, .sendsKept, .outbox, .outboxWarning, .history, .fleetNameTaken,
+      .internalError:
       status.changed()
     }
   }

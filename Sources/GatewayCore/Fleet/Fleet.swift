@@ -6,9 +6,17 @@ final class Fleet {
     let holder: FleetHolder?
   }
 
-  private let options: FleetOptions
+  let options: FleetOptions
   /// What the fleet calls this host.
-  let host: String
+  private(set) var host: String
+  /// What it was to be called, where another daemon has that name.
+  private(set) var takenName: String?
+  /// It holds nothing until it is told so.
+  private(set) var abstains = false
+  /// The version of this gatewayd, for people.
+  var release = ""
+  /// Tells this process from another one of the same name.
+  private let instance: String
   let engine: any FleetEngine
   private let seams: FleetSeams
   private var members: [FleetPlace: Member] = [:]
@@ -19,6 +27,8 @@ final class Fleet {
   var onWant: (FleetPlace, Bool) -> Void = { _, _ in }
   /// It must not write another byte.
   var onCut: (FleetPlace) -> Void = { _ in }
+  /// Another daemon has this host's name, and this one has another from now on.
+  var onRenamed: (_ old: String, _ new: String) -> Void = { _, _ in }
 
   /// Nil where the configuration wants none.
   init?(_ options: FleetOptions, _ seams: FleetSeams) {
@@ -26,6 +36,7 @@ final class Fleet {
     self.options = options
     self.seams = seams
     host = options.host ?? seams.machine
+    instance = seams.random.uuid()
     engine = seams.makeEngine(RedisSettings(options))
   }
 
@@ -49,6 +60,10 @@ final class Fleet {
   /// Who holds, as far as this host knows; nil for an upstream that it has nothing to do with.
   func link(of place: FleetPlace) -> FleetLink? { members[place]?.link }
   func holder(of place: FleetPlace) -> FleetHolder? { members[place]?.holder }
+  /// The upstreams that it has to do with, by name and namespace.
+  var places: [FleetPlace] {
+    members.keys.sorted { ($0.upstream, $0.namespace) < ($1.upstream, $1.namespace) }
+  }
 
   /// What this host writes for others that died, in the order of their places and hosts.
   var adoptedSends: [FleetSend] {
@@ -60,7 +75,10 @@ final class Fleet {
     _ place: FleetPlace, _ specification: UpstreamSpecification, _ connector: any UpstreamConnector
   ) -> Member {
     let settings = specification.settings
+    let agreement = FleetAgreement(specification, kind: connector.kind)
     if let known = members[place] {
+      known.link.adopt(agreement)
+      known.holder?.adopt(agreement)
       // The holder's own connection keeps no history, whatever the upstream is to have.
       if !specification.isHeld { known.holder?.publisher.historyLimit = settings.history.events }
       return known
@@ -68,8 +86,9 @@ final class Fleet {
     var own = FleetSettings(place: place, host: host)
     (own.lease, own.grace, own.adopt) = (options.lease, options.grace, options.adopt)
     own.servers = options.redis.map(\.host)
-    let link = FleetLink(
-      own, engine: engine, timers: seams.timers, details: FleetHostDetails(mayHold: options.hold == .may))
+    own.agreement = agreement
+    let link = FleetLink(own, engine: engine, timers: seams.timers, details: details(agreement))
+    link.onNamesake = { [weak self] in self?.takeAnotherName() }
     link.box.onNews = { [weak self] in self?.onSend(place, $0) }
     var holder: FleetHolder?
     if options.hold == .may {
@@ -79,6 +98,8 @@ final class Fleet {
       made.onWant = { [weak self] in self?.onWant(place, $0) }
       made.onCut = { [weak self] in self?.onCut(place) }
       made.wallMilliseconds = { [seams] in seams.time.wallMilliseconds }
+      made.version = { [link] in link.roster.version(own.versions) }
+      made.abstains = abstains
       made.publisher.historyLimit = settings.history.events
       holder = made
     }
@@ -87,12 +108,45 @@ final class Fleet {
     return member
   }
 
+  private func details(_ agreement: FleetAgreement) -> FleetHostDetails {
+    var details = FleetHostDetails(version: FleetWire.versions.upperBound, mayHold: options.hold == .may && !abstains)
+    (details.release, details.instance, details.agreement) = (release, instance, agreement)
+    return details
+  }
+
+  /// Another daemon has the name of this host, and has joined later: it keeps it.
+  private func takeAnotherName() {
+    let old = host
+    let name = takenName ?? old
+    takenName = name
+    host = "\(name.prefix(Self.nameLimit))-\(String(seams.random.bits() & 0xff_ffff, radix: 36))"
+    for member in members.values {
+      member.holder?.rename(host)
+      member.link.rename(host)
+    }
+    onRenamed(old, host)
+  }
+
+  /// What is kept of a name that gets something behind it.
+  private static let nameLimit = 48
+
+  /// Takes no lease from now on, or takes them again.
+  func abstain(_ abstains: Bool) {
+    guard abstains != self.abstains else { return }
+    self.abstains = abstains
+    for member in members.values {
+      member.holder?.abstains = abstains
+      member.link.details.mayHold = options.hold == .may && !abstains
+    }
+  }
+
   /// Takes part no more in what is not wanted: what this host holds of it is given to others first.
   func keep(_ isWanted: (FleetPlace) -> Bool) {
     for (place, member) in members where !isWanted(place) {
       members[place] = nil
       member.link.box.withdraw()
       member.holder?.leave()
+      member.link.roster.stop()
       wait(for: [member], until: seams.time.now + Self.leaveLimit) { [engine] in
         engine.remove(member.link)
         if let holder = member.holder { engine.remove(holder) }
@@ -108,6 +162,35 @@ final class Fleet {
     wait(for: Array(members.values), until: seams.time.now + limit, done)
   }
 
+  /// Gives everything that this host holds to others, as `leave`, and takes no lease from now on until it is told so. Not
+  /// where no other host may hold: `done` hears which upstreams went, or what is in the way of one.
+  func retire(
+    within limit: Duration, _ done: @escaping (Result<[FleetPlace], FleetRetirementProblem>) -> Void
+  ) {
+    let held = places.filter { members[$0]?.holder?.holds == true }
+    look(at: held[...]) { [weak self] in
+      guard let self else { return }
+      for place in held where members[place]?.link.roster.heirs(of: host).isEmpty != false {
+        return done(.failure(FleetRetirementProblem(place: place, problem: .nobodyElse)))
+      }
+      abstain(true)
+      leave(within: limit) { [weak self] in
+        guard let self else { return }
+        let left = held.first { self.members[$0]?.holder?.holds == true }
+        done(left.map { .failure(FleetRetirementProblem(place: $0, problem: .tooLate)) } ?? .success(held))
+      }
+    }
+  }
+
+  /// Looks at all leases and hosts now; `done` is called once, later or at once, whatever came of it.
+  func refresh(_ done: @escaping () -> Void) { look(at: places[...], done) }
+
+  private func look(at places: ArraySlice<FleetPlace>, _ done: @escaping () -> Void) {
+    guard let place = places.first else { return done() }
+    guard let link = members[place]?.link else { return look(at: places.dropFirst(), done) }
+    link.roster.refresh { [weak self] in self?.look(at: places.dropFirst(), done) }
+  }
+
   private func wait(for members: [Member], until end: MonotonicInstant, _ done: @escaping () -> Void) {
     guard members.contains(where: { $0.holder?.holds == true }), engine.server != nil, seams.time.now < end
     else { return done() }
@@ -115,6 +198,12 @@ final class Fleet {
   }
 
   private static let look: Duration = .milliseconds(5)
+}
+
+/// Why a host cannot give up what it holds.
+struct FleetRetirementProblem: Error, Equatable {
+  var place: FleetPlace
+  var problem: FleetMoving.Problem
 }
 
 /// What a connection is to its fleet.

@@ -33,7 +33,7 @@ final class FleetBox {
   }
 
   let place: FleetPlace
-  let host: String
+  private(set) var host: String
   private let engine: any FleetEngine
   private var rows: [UInt64: Row] = [:]
   private var numbers: [String: UInt64] = [:]
@@ -143,6 +143,13 @@ final class FleetBox {
     self.life = life
     unknown = names.filter { numbers[$0] == nil && leaving[$0] == nil }.sorted()
     settle()
+  }
+
+  /// Its host has another name from now on, under which the engine has nothing yet.
+  func rename(_ host: String) {
+    lifeEnded()
+    self.host = host
+    for number in rows.keys { rows[number]?.place = .fresh }
   }
 
   func lifeEnded() {

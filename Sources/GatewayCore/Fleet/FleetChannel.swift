@@ -32,7 +32,11 @@ final class FleetChannel {
 
   private func endAfter(_ delay: Duration, _ sentence: String) {
     link.timers.cancel(timer)
-    timer = link.timers.after(delay) { [weak self] in self?.end(UpstreamFailure(.fleet, sentence)) }
+    timer = link.timers.after(delay) { [weak self] in
+      guard let self else { return }
+      // What failed last says more than what failed first.
+      end(UpstreamFailure(.fleet, link.engine.failure?.detail ?? sentence))
+    }
   }
 
   private func stopTimer() {

@@ -1,7 +1,7 @@
 /// The program at the host that holds an upstream: it has an ordinary connection to the server, says to all hosts what it
 /// hears, and writes what they say. On a host that does not hold it watches the lease.
 final class FleetHolder {
-  let settings: FleetSettings
+  private(set) var settings: FleetSettings
   private let engine: any FleetEngine
   private let timers: Timers
   private let random: any RandomSource
@@ -32,6 +32,10 @@ final class FleetHolder {
   var onWant: (Bool) -> Void = { _ in }
   /// The link to the server must not write another byte.
   var onCut: () -> Void = {}
+  /// The version that the fleet is to speak from now on.
+  var version: () -> UInt64 = { FleetWire.versions.upperBound }
+  /// It takes no lease, whoever has it.
+  var abstains = false
 
   /// How long the server may take to acknowledge the last bytes of a holder that leaves.
   static let drainLimit: Duration = .seconds(1)
@@ -46,9 +50,7 @@ final class FleetHolder {
     self.random = random
     self.tops = tops
     self.connector = FleetTapConnector(connector)
-    var lease = FleetLease.Settings(host: settings.host)
-    (lease.lease, lease.grace, lease.rank) = (settings.lease, settings.grace, settings.rank)
-    self.lease = FleetLease(lease)
+    lease = FleetLease(FleetLease.Settings(settings))
     hosts = FleetHosts(settings, engine: engine, timers: timers)
     publisher = FleetPublisher(settings.place, engine: engine, timers: timers, grace: settings.grace)
     self.connector.holder = self
@@ -70,6 +72,18 @@ final class FleetHolder {
   /// Gives the lease to another host.
   func leave() { tell(.leave) }
 
+  /// What this host has to have like the others is another now. As long as it holds, that is what counts.
+  func adopt(_ agreement: FleetAgreement) { settings.agreement = agreement }
+
+  /// This host has another name from now on, because another daemon has the old one, and what it held.
+  func rename(_ host: String) {
+    if holds { end() }
+    settings.host = host
+    hosts.rename(host)
+    lease = FleetLease(FleetLease.Settings(settings))
+    if let server = engine.server { tell(.gained(run: server.run)) }
+  }
+
   private func tell(_ event: FleetLease.Event) {
     for action in lease.handle(event, at: timers.now) { act(action) }
   }
@@ -77,7 +91,7 @@ final class FleetHolder {
   private func act(_ action: FleetLease.Action) {
     switch action {
     case .look: look()
-    case .take(let sight): take(sight)
+    case .take(let sight, let isLate): take(sight, isLate: isLate)
     case .beat: beat()
     case .begin(let taken): begin(taken)
     case .extend(let limit): extend(limit)
@@ -96,21 +110,21 @@ final class FleetHolder {
   // MARK: - The lease
 
   private func look() {
-    engine.rows(of: place.key(.lease), ["own", "beat", "holder"]) { [weak self] outcome in
-      guard let self, case .done(let rows) = outcome else { return }
-      let texts = rows.mapValues { String(decoding: $0, as: UTF8.self) }
+    engine.rows(of: place.key(.lease), ["own", "beat", "holder", "next", "v", "config"]) { [weak self] outcome in
+      guard let self, !abstains, case .done(let rows) = outcome else { return }
+      let seen = FleetLeaseRecord(rows)
       tell(
         .saw(
-          FleetSight(own: texts["own"] ?? "", beat: texts["beat"] ?? ""), holder: texts["holder"],
+          seen.sight, holder: seen.holder, next: seen.next, disagrees: settings.objection(to: seen) != nil,
           fraction: random.fraction()))
     }
   }
 
-  private func take(_ sight: FleetSight) {
+  private func take(_ sight: FleetSight, isLate: Bool) {
     let tops = tops()
     let step = FleetTake(
       place: place, host: settings.host, seen: sight, run: engine.server?.run ?? "", conversation: tops.conversation,
-      sequence: tops.sequence, term: tops.term)
+      sequence: tops.sequence, term: tops.term, isLate: isLate, since: UInt64(max(0, wallMilliseconds())))
     engine.run(step) { [weak self] outcome in
       if case .done(let taken) = outcome { self?.tell(.took(taken)) } else { self?.tell(.takeFailed) }
     }
@@ -118,14 +132,17 @@ final class FleetHolder {
 
   private func beat() {
     guard let own = lease.own else { return }
-    engine.run(FleetBeat(place: place, own: own)) { [weak self] outcome in
+    let step = FleetBeat(
+      place: place, own: own, version: version(), agreement: settings.agreement, sequence: publisher.sequence)
+    engine.run(step) { [weak self] outcome in
       guard let self, lease.own == own else { return }
       switch outcome {
-      case .done:
+      case .done(let beaten):
         tell(.beaten)
         // The term goes on at this server: it may be told again what it has lost.
         publisher.heal()
         writer?.heal()
+        if !beaten.next.isEmpty, beaten.next != settings.host { leave() }
       case .fenced: tell(.fenced)
       case .refused, .unanswered: tell(.beatFailed)
       }

@@ -1,6 +1,6 @@
 /// The hosts of a fleet, as the one that holds sees them: it looks at all now and then.
 final class FleetHosts {
-  private let settings: FleetSettings
+  private var settings: FleetSettings
   private let engine: any FleetEngine
   private let timers: Timers
   private var silence: FleetSilence
@@ -34,6 +34,9 @@ final class FleetHosts {
 
   /// The engine was away: none of them could be heard.
   func engineGained() { silence.forgetAll() }
+
+  /// This host has another name from now on.
+  func rename(_ host: String) { settings.host = host }
 
   /// How many have not been adopted.
   var livingCount: Int { rows.values.count { !$0.isAdopted } }

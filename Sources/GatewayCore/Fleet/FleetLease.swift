@@ -10,6 +10,8 @@ struct FleetLease: Equatable, Sendable {
     var grace: Duration = .seconds(10)
     /// How many hosts are to be asked before this one.
     var rank = 0
+    /// How long hosts that disagree with the fleet leave the lease to others.
+    var adopt: Duration = .seconds(30)
 
     /// How long other hosts wait: clocks differ in rate, and the holder's last beat was on its way.
     fileprivate var patience: Duration { lease * 11 / 10 }
@@ -55,9 +57,10 @@ struct FleetLease: Equatable, Sendable {
     /// The engine is reached, at a server of that name.
     case gained(run: String)
     case lost
-    /// The lease was looked at. `holder` is nil where there is none, and empty where it was given back. `fraction` is
-    /// random, in 0 ..< 1.
-    case saw(FleetSight, holder: String?, fraction: Double)
+    /// The lease was looked at. `holder` is nil where there is none, and empty where it was given back; `next` is the host
+    /// that is to have it then, empty or `*` where that may be any. `disagrees`: this host has other settings than the
+    /// fleet. `fraction` is random, in 0 ..< 1.
+    case saw(FleetSight, holder: String?, next: String = "", disagrees: Bool = false, fraction: Double)
     /// The engine's answer to `take`; nil: another host was faster.
     case took(FleetTaken?)
     /// The engine refused the taking, or did not answer.
@@ -78,8 +81,8 @@ struct FleetLease: Equatable, Sendable {
   enum Action: Equatable, Sendable {
     /// Look at the lease.
     case look
-    /// Ask for it, as it was seen.
-    case take(FleetSight)
+    /// Ask for it, as it was seen; `isLate`: even if another host is to have it next.
+    case take(FleetSight, isLate: Bool = false)
     case beat
     /// This host holds from now on.
     case begin(FleetTaken)
@@ -109,6 +112,8 @@ struct FleetLease: Equatable, Sendable {
   private(set) var state = State.watching(Watch(seen: nil, since: .init(nanoseconds: 0), due: .init(nanoseconds: 0)))
   /// The engine's server; nil while it is not reached.
   private(set) var run: String?
+  /// What it held was taken: a holder of its own name is no earlier life of it, but another daemon.
+  private var wasFenced = false
   /// Until then a lease that was given back is left to others.
   private var reluctantUntil: MonotonicInstant?
 
@@ -134,7 +139,8 @@ struct FleetLease: Equatable, Sendable {
     switch event {
     case .gained(let run): gained(run, now)
     case .lost: lost(now)
-    case .saw(let sight, let holder, let fraction): saw(sight, holder, fraction, now)
+    case .saw(let sight, let holder, let next, let disagrees, let fraction):
+      saw(sight, holder, next, disagrees, fraction, now)
     case .took(let taken): took(taken, now)
     case .takeFailed: takeFailed(now)
     case .beaten: beaten(now)
@@ -189,7 +195,8 @@ struct FleetLease: Equatable, Sendable {
   // MARK: - Watching and taking
 
   private mutating func saw(
-    _ sight: FleetSight, _ holder: String?, _ fraction: Double, _ now: MonotonicInstant
+    _ sight: FleetSight, _ holder: String?, _ next: String, _ disagrees: Bool, _ fraction: Double,
+    _ now: MonotonicInstant
   ) -> [Action] {
     guard case .watching(var watch) = state, run != nil else { return [] }
     if watch.seen != sight {
@@ -198,17 +205,20 @@ struct FleetLease: Equatable, Sendable {
       state = .watching(watch)
     }
     // That nothing is there at all is no release: a server that has forgotten everything says the same.
-    let isFree = holder == "" || holder == settings.host
+    let isNamed = next == settings.host
+    let isOwn = holder == settings.host && !wasFenced
+    let isFree = (holder == "" || isOwn) && (isNamed || next == "" || next == "*")
     let isReluctant = reluctantUntil.map { now < $0 } ?? false
-    guard isFree && !isReluctant || watch.due <= now else { return [] }
+    let due = disagrees ? max(watch.due, watch.since + settings.adopt) : watch.due
+    guard isFree && (isNamed || !isReluctant) && !disagrees || due <= now else { return [] }
     state = .taking(asked: now)
-    return [.take(sight)]
+    return [.take(sight, isLate: watch.due <= now)]
   }
 
   private mutating func took(_ taken: FleetTaken?, _ now: MonotonicInstant) -> [Action] {
     guard case .taking(let asked) = state, run != nil else { return [] }
     guard let taken else { return watch(nil, now) + [.wake(now + settings.look)] }
-    reluctantUntil = nil
+    (reluctantUntil, wasFenced) = (nil, false)
     let hold = Hold(
       own: FleetOwn(term: taken.term, host: settings.host), until: asked + settings.lease, sent: asked,
       isAsking: false)
@@ -290,6 +300,7 @@ struct FleetLease: Equatable, Sendable {
 
   private mutating func fenced(_ now: MonotonicInstant) -> [Action] {
     guard hold != nil else { return [] }
+    wasFenced = true
     return [.end] + watch(nil, now) + (run == nil ? [] : [.look, .wake(now + settings.look)])
   }
 
@@ -353,5 +364,12 @@ struct FleetLease: Equatable, Sendable {
       return due <= now ? nil : wake(hold)
     }
     return hold.sent + settings.lease <= now ? [.distrust] : wake(hold)
+  }
+}
+
+extension FleetLease.Settings {
+  init(_ settings: FleetSettings) {
+    self.init(host: settings.host)
+    (lease, grace, rank, adopt) = (settings.lease, settings.grace, settings.rank, settings.adopt)
   }
 }

@@ -1,7 +1,7 @@
 /// This host's share in one upstream of a fleet, from start to stop: its life, how far it has read, and what it has said
 /// in the present conversation. Channels come and go above it, the engine below it.
 final class FleetLink {
-  let settings: FleetSettings
+  private(set) var settings: FleetSettings
   let engine: any FleetEngine
   let timers: Timers
   private var presence: FleetPresence
@@ -30,6 +30,14 @@ final class FleetLink {
   }
   /// The durable sends of this host.
   let box: FleetBox
+  /// What it knows of the others.
+  let roster: FleetRoster
+  /// Why it can take no part: it has other settings than the fleet, or may not do what every host has to.
+  private(set) var objection: UpstreamFailure?
+  /// It may not join.
+  private var joinRefusal: FleetRefusal?
+  /// Another daemon has this host's name, and has joined later.
+  var onNamesake: () -> Void = {}
 
   /// `life` is the last one of this host, as far as the disk knows.
   init(
@@ -42,6 +50,11 @@ final class FleetLink {
     self.details = details
     presence = FleetPresence(adopt: settings.adopt, last: life)
     box = FleetBox(settings.place, host: settings.host, engine: engine)
+    roster = FleetRoster(settings, engine: engine, timers: timers)
+    roster.onLook = { [weak self] in
+      self?.lookedAtLease()
+      self?.lookAtOwnRow()
+    }
     box.onSettled = { [weak self] in self?.channel?.lifeBegan() }
     box.onFenced = { [weak self] in self?.lifeEnded($0) }
     engine.add(self)
@@ -52,7 +65,7 @@ final class FleetLink {
   /// The present life; nil without one.
   var life: UInt64? { presence.life }
   /// The life in which something may be said: where each durable send is, is known.
-  var speakingLife: UInt64? { box.isSettled ? presence.life : nil }
+  var speakingLife: UInt64? { box.isSettled && roster.record != nil ? presence.life : nil }
 
   // MARK: - Channels
 
@@ -61,6 +74,7 @@ final class FleetLink {
     let channel = FleetChannel(self, owner: owner)
     self.channel = channel
     channel.begin()
+    if objection != nil { timers.after(.zero) { [weak self] in self?.object() } }
     if engine.server != nil { readOn() }
     return channel
   }
@@ -132,8 +146,15 @@ final class FleetLink {
     case .join(let last):
       engine.run(FleetJoin(place: place, host: host, life: last, details: details)) { [weak self] outcome in
         guard let self else { return }
-        if case .done(let joined) = outcome { return tell(.joined(joined)) }
-        tell(.joinFailed)
+        switch outcome {
+        case .done(let joined):
+          tell(.joined(joined))
+          refused(nil)
+        case .refused(let refusal):
+          tell(.joinFailed)
+          refused(refusal)
+        case .fenced, .unanswered: tell(.joinFailed)
+        }
       }
     case .say(let life):
       engine.run(FleetAlive(place: place, host: host, life: life, details: details)) { [weak self] outcome in
@@ -157,20 +178,83 @@ final class FleetLink {
 
   private func tell(_ event: FleetPresence.Event) { act(presence.handle(event, at: timers.now)) }
 
-  /// A step of that life was fenced.
+  /// A step of that life was fenced: this host was taken for dead, or another daemon has its name.
   func lifeEnded(_ life: UInt64) {
-    if life == self.life { tell(.fenced) }
+    if life == self.life { lookAtOwnRow(isFenced: true) }
+  }
+
+  private func lookAtOwnRow(isFenced: Bool = false) {
+    guard let life else { return }
+    engine.rows(of: place.key(.hosts), [host]) { [weak self, host] outcome in
+      guard let self, life == self.life, host == self.host, case .done(let rows) = outcome else { return }
+      let row = rows[host].flatMap { FleetHostRow($0) }
+      if let row, row.life > life, !row.details.instance.isEmpty, row.details.instance != details.instance {
+        onNamesake()
+      } else if isFenced {
+        tell(.fenced)
+      }
+    }
+  }
+
+  // MARK: - Among the others
+
+  /// This host has another name from now on, because another daemon has the old one.
+  func rename(_ host: String) {
+    channel?.end(UpstreamFailure(.fleet, "another daemon of the fleet is called \(settings.host) as well"))
+    settings.host = host
+    box.rename(host)
+    (readReplies, flights, conversation) = (.start, FleetFlights(), 0)
+    presence = FleetPresence(adopt: settings.adopt)
+    if engine.server != nil { tell(.gained) }
+  }
+
+  /// What this host has to have like the others is another now.
+  func adopt(_ agreement: FleetAgreement) {
+    guard agreement != settings.agreement else { return }
+    settings.agreement = agreement
+    details.agreement = agreement
+    lookedAtLease()
+  }
+
+  /// The fleet may have agreed upon something else, or the engine have refused what every host has to do.
+  private func lookedAtLease() {
+    let refused = refusal.map {
+      UpstreamFailure(.fleet, $0.sentence(of: engine.server?.address ?? "the fleet's server"))
+    }
+    objection = refused ?? roster.record.flatMap { settings.objection(to: $0) }
+    if objection != nil { object() } else { channel?.lifeBegan() }
+  }
+
+  private func object() {
+    if let objection { channel?.end(objection) }
+  }
+
+  /// It may not join, or may again.
+  private func refused(_ refusal: FleetRefusal?) {
+    joinRefusal = refusal
+    lookedAtLease()
+  }
+
+  /// What the engine refuses that every host has to do; nil where it refuses nothing.
+  var refusal: FleetRefusal? { joinRefusal ?? roster.refusal }
+
+  /// Events that this host has not read, as far as the lease tells; nil while it reads none.
+  var behind: UInt64? {
+    guard channel != nil, let record = roster.record else { return nil }
+    return record.sequence > sequence ? record.sequence - sequence : 0
   }
 }
 
 extension FleetLink: FleetEngineReceiver {
   func engineGained(_ server: FleetServer) {
+    roster.engineGained()
     tell(.gained)
     box.engineGained(server)
     if channel != nil { readOn() }
   }
 
   func engineLost(_ failure: UpstreamFailure) {
+    roster.engineLost()
     tell(.lost)
     channel?.lostEngine(failure)
   }

@@ -15,6 +15,10 @@ struct FleetSettings: Equatable, Sendable {
   var rank = 0
   /// The servers of the engine: names or addresses.
   var servers: [String] = []
+  /// The versions of the fleet's protocol that this host speaks.
+  var versions = FleetWire.versions
+  /// What this host has to have like the others.
+  var agreement = FleetAgreement()
 
   init(place: FleetPlace, host: String) {
     self.place = place
@@ -37,5 +41,24 @@ struct FleetTops: Equatable, Sendable {
   mutating func note(_ position: FleetPosition) {
     conversation = max(conversation, position.conversation)
     sequence = max(sequence, position.number)
+  }
+}
+
+extension FleetSettings {
+  /// Why this host can take no part, as the lease says what the fleet has agreed upon; nil where it can.
+  func objection(to record: FleetLeaseRecord) -> UpstreamFailure? {
+    if let version = record.version, !versions.contains(version) {
+      let own = versions.count == 1 ? "\(versions.upperBound)" : "\(versions.lowerBound) to \(versions.upperBound)"
+      return UpstreamFailure(
+        .incompatible,
+        "the fleet speaks version \(version) of its protocol, and \(host) speaks \(own); install the same gatewayd on all its hosts"
+      )
+    }
+    let differences = agreement.differences(from: record.agreement)
+    guard !differences.isEmpty else { return nil }
+    let names = differences.map { "upstream.\(place.upstream).\($0)" }.joined(separator: ", ")
+    return UpstreamFailure(
+      .fleet, "\(host) and the fleet disagree about \(names); what the holder has counts, make it the same on all hosts"
+    )
   }
 }

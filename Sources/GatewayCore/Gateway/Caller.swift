@@ -3,6 +3,7 @@ final class Caller {
   let identity: AccessIdentity
   /// Outlives its clients. Used for every call, so that a check of it each time would be felt.
   private unowned(unsafe) let gateway: Gateway
+  var upstreams: Upstreams { gateway.upstreams }
   /// What the last call was about.
   private var lastUsed: LastUsed?
   /// What it may have; nil until that is asked for.

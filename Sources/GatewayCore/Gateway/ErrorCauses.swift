@@ -236,6 +236,45 @@ extension LocalError {
     self.init(.upstreamRefused, "The server refuses the \(subject): \(message)", facts)
   }
 
+  /// Why the link of an upstream does not go to another host.
+  /// - Parameter host: which was named.
+  init(_ problem: FleetMoving.Problem, of upstream: String, to host: String?) {
+    let name = host ?? ""
+    switch problem {
+    case .notReached(let failure): self.init(down: failure)
+    case .refused(let refusal):
+      self.init(down: UpstreamFailure(.fleet, refusal.sentence(of: "the fleet's server")))
+    case .neverHeld:
+      self.init(.conflict, "No host has ever had the link of '\(upstream)'; see what 'fleet.list' says of each host.")
+    case .unknownHost(let known):
+      let nearest = NearestName.of(name, among: known).map { "did you mean '\($0)'?" }
+      self = .invalid(
+        "host",
+        "The fleet has no host called '\(name.shortened(to: 64))'; \(nearest ?? "'fleet.list' has those that there are.")"
+      )
+    case .mayNotHold:
+      self = .invalid(
+        "host",
+        "\(name) may not hold: it has `hold = \"never\"`, or has left ('fleet.leave'); reload it, or name another.")
+    case .isSilent:
+      self = .invalid(
+        "host", "Nothing was heard of \(name) for so long that it counts as dead; start it, or name another.")
+    case .holdsAlready: self = .invalid("host", "\(name) has the link of '\(upstream)' already; name another.")
+    case .nobodyElse:
+      self.init(
+        .conflict,
+        "No other host may have the link of '\(upstream)'; start one whose `hold` is \"may\", or wait for it.")
+    case .tookOther(let other):
+      self.init(
+        .conflict, "\(other) has taken the link of '\(upstream)', and not \(host ?? "another host"); order it again.")
+    case .tooLate:
+      self.init(
+        .expired,
+        "The link of '\(upstream)' was to go, but no other host has taken it in time; see what 'fleet.list' and their logs say."
+      )
+    }
+  }
+
   init(_ problems: ConfigurationProblems) {
     var list = JSONWriter()
     list.beginArray()

@@ -1,6 +1,8 @@
-/// What `status` says of a connection that has to do with a fleet.
+/// What `status` and `fleet.list` say of a fleet.
 enum FleetDocument {
-  /// The member `fleet`; nothing of other connections.
+  // MARK: - A connection
+
+  /// The member `fleet` of a connection that has to do with one; nothing of other connections.
   static func write(_ connection: Connection, of fleet: Fleet?, into out: inout JSONWriter) {
     let specification = connection.specification
     guard let fleet, specification.settings.fleet, let name = specification.name,
@@ -8,6 +10,7 @@ enum FleetDocument {
     else { return }
     let holder = fleet.holder(of: link.place)
     let role = specification.isHeld ? FleetRole.holder : .follower
+    let now = link.timers.now
     out.key("fleet")
     out.object {
       $0.member("role", role.rawValue)
@@ -15,15 +18,171 @@ enum FleetDocument {
       $0.member("host", fleet.host)
       $0.key("holds")
       $0.bool(holder?.holds == true)
-      $0.member("term", Int(clamping: max(link.tops.term, holder?.lease.own?.term ?? 0)))
-      $0.member("conversation", Int(clamping: link.tops.conversation))
+      $0.member("holder", holderName(link.roster.record, holder, fleet))
+      $0.member("term", Int(clamping: term(link, holder)))
+      $0.member("conversation", Int(clamping: max(link.tops.conversation, link.roster.record?.conversation ?? 0)))
+      let own = holder?.lease.mayWriteUntil.map { max(.zero, $0 - now) }
+      $0.member("lease", (holder?.holds == true ? own ?? .zero : link.roster.leaseLeft)?.milliseconds)
+      $0.member("behind", link.behind.map { Int(clamping: $0) })
       $0.member("unconfirmed", link.flights.count)
-      $0.key("redis")
-      $0.object {
-        $0.member("state", fleet.engine.server == nil ? "unreachable" : "working")
-        $0.member("server", fleet.engine.server?.address)
-        $0.member("version", fleet.engine.server?.version)
-      }
+      $0.member("hosts", link.roster.present.count)
+      $0.member("carried", holder?.adopted.count ?? 0)
+      $0.member("warning", warning(fleet))
+      writeServer(fleet, link, into: &$0)
     }
   }
+
+  /// Nil where none is known, or the last one has given the link back.
+  private static func holderName(_ record: FleetLeaseRecord?, _ holder: FleetHolder?, _ fleet: Fleet) -> String? {
+    if holder?.holds == true { return fleet.host }
+    return record?.holder.flatMap { $0.isEmpty ? nil : $0 }
+  }
+
+  private static func term(_ link: FleetLink, _ holder: FleetHolder?) -> UInt64 {
+    max(link.tops.term, holder?.lease.own?.term ?? 0, link.roster.record?.own?.term ?? 0)
+  }
+
+  private static func warning(_ fleet: Fleet) -> String? {
+    if let taken = fleet.takenName {
+      return "another daemon of the fleet is called \(taken) as well: give each host a `fleet.host` of its own"
+    }
+    return fleet.abstains ? "this host has left the fleet's links to others, until it is restarted or reloaded" : nil
+  }
+
+  /// The member `redis`. `link`: what it was refused there counts too.
+  private static func writeServer(_ fleet: Fleet, _ link: FleetLink?, into out: inout JSONWriter) {
+    let engine = fleet.engine
+    let refusal = link?.refusal.map { UpstreamFailure($0.reason, $0.sentence(of: engine.server?.address ?? "it")) }
+    let failure = engine.server == nil ? engine.failure : refusal
+    out.key("redis")
+    out.object {
+      let isReached = engine.server != nil
+      $0.member("state", !isReached ? "unreachable" : failure == nil ? "working" : "refusing")
+      $0.member("server", engine.server?.address)
+      $0.member("version", engine.server?.version)
+      $0.key("rtt")
+      if let roundTrip = engine.roundTrip {
+        $0.number(Double(roundTrip.nanoseconds / 1_000) / 1_000)
+      } else {
+        $0.null()
+      }
+      $0.member("reason", failure?.reason.rawValue)
+      $0.member("detail", failure?.detail)
+    }
+  }
+
+  // MARK: - The list
+
+  /// The members of the result of `fleet.list`, as far as a program may see them.
+  static func writeList(_ fleet: Fleet, shownTo caller: Caller, into out: inout JSONWriter) {
+    let links = fleet.places.filter { caller.maySee($0) }.compactMap { fleet.link(of: $0) }
+    out.member("name", fleet.place("", "/").fleet)
+    out.member("host", fleet.host)
+    out.member("warning", warning(fleet))
+    writeServer(fleet, links.first { $0.refusal != nil }, into: &out)
+    out.key("hosts")
+    out.beginArray()
+    for host in Set(links.flatMap { $0.roster.hosts.keys }).sorted() { write(host, links, fleet, into: &out) }
+    out.endArray()
+    out.key("upstreams")
+    out.beginArray()
+    for link in links { write(link, fleet, into: &out) }
+    out.endArray()
+  }
+
+  private static func write(_ host: String, _ links: [FleetLink], _ fleet: Fleet, into out: inout JSONWriter) {
+    let known = links.filter { $0.roster.hosts[host] != nil }
+    let details = known.compactMap { $0.roster.hosts[host]?.row.details }
+    let lives = known.map { host == fleet.host ? true : $0.roster.isAlive(host) }
+    out.object {
+      $0.member("host", host)
+      $0.member("version", details.map(\.release).max().flatMap { $0.isEmpty ? nil : $0 })
+      $0.member("speaks", details.map(\.version).max().map { Int(clamping: $0) })
+      $0.key("may_hold")
+      $0.bool(details.contains { $0.mayHold })
+      $0.key("alive")
+      if lives.contains(true) { $0.bool(true) } else if lives.contains(nil) { $0.null() } else { $0.bool(false) }
+      $0.member("heard", known.compactMap { $0.roster.silence(of: host) }.min()?.milliseconds)
+      $0.key("here")
+      $0.bool(host == fleet.host)
+      $0.key("upstreams")
+      $0.beginArray()
+      for link in known { write(host, link, into: &$0) }
+      $0.endArray()
+    }
+  }
+
+  /// What a host is to one upstream.
+  private static func write(_ host: String, _ link: FleetLink, into out: inout JSONWriter) {
+    guard let row = link.roster.hosts[host]?.row else { return }
+    out.object {
+      $0.member("upstream", link.place.upstream)
+      $0.member("namespace", link.place.namespace)
+      $0.key("holds")
+      $0.bool(link.roster.record?.holder == host)
+      $0.member("life", Int(clamping: row.life))
+      $0.key("differs")
+      $0.beginArray()
+      let agreement = link.roster.record?.agreement ?? FleetAgreement()
+      for name in row.details.agreement.differences(from: agreement) { $0.string(name) }
+      $0.endArray()
+    }
+  }
+
+  private static func write(_ link: FleetLink, _ fleet: Fleet, into out: inout JSONWriter) {
+    let record = link.roster.record
+    out.object {
+      $0.member("upstream", link.place.upstream)
+      $0.member("namespace", link.place.namespace)
+      $0.member("holder", record?.holder.flatMap { $0.isEmpty ? nil : $0 })
+      $0.member("term", Int(clamping: record?.own?.term ?? 0))
+      $0.member("since", record?.since.map { Int(clamping: $0) })
+      $0.member("lease", link.roster.leaseLeft?.milliseconds)
+      $0.member("next", record.flatMap { $0.next.isEmpty ? nil : $0.next })
+      $0.member("conversation", Int(clamping: record?.conversation ?? 0))
+      $0.key("open")
+      $0.bool(record?.isOpen == true)
+      $0.member("epoch", record.flatMap { $0.epoch.isEmpty ? nil : $0.epoch })
+      $0.member("version", record?.version.map { Int(clamping: $0) })
+      $0.member("hosts", link.roster.present.count)
+      $0.member("objection", link.objection?.detail)
+    }
+  }
+
+  // MARK: - Schemas
+
+  private static let host = JSONSchema.object([
+    .always("host", .text), .always("version", .optional(.text), "Of its gatewayd."),
+    .always("speaks", .optional(.count), "The version of the fleet's protocol that it speaks."),
+    .always("may_hold", .boolean),
+    .always("alive", .optional(.boolean), "Null where it was seen only once, and not for long enough."),
+    .always("heard", .optional(.count), "Milliseconds since it was heard."),
+    .always("here", .boolean, "Whether it is this host."),
+    .always(
+      "upstreams",
+      .list(
+        .object([
+          .always("upstream", .text), .always("namespace", .text), .always("holds", .boolean),
+          .always("life", .count, "How often it has joined, or was taken for dead."),
+          .always("differs", .list(.text), "Settings that it has otherwise than the holder."),
+        ]))),
+  ])
+
+  private static let upstream = JSONSchema.object([
+    .always("upstream", .text), .always("namespace", .text), .always("holder", .optional(.text)),
+    .always("term", .count),
+    .always("since", .optional(.count), "When the term began by the clock of its holder, in milliseconds since 1970."),
+    .always("lease", .optional(.count)),
+    .always("next", .optional(.text), "The host that is to take it next; `*` for any other."),
+    .always("conversation", .count), .always("open", .boolean, "Whether the link to the server is up."),
+    .always("epoch", .optional(.text)),
+    .always("version", .optional(.count), "Of the protocol that the fleet speaks."), .always("hosts", .count),
+    .always("objection", .optional(.text), "Why this host can take no part."),
+  ])
+
+  static let listSchema = JSONSchema.object([
+    .always("name", .text), .always("host", .text), .always("warning", .optional(.text)),
+    .always("redis", ResultSchemas.fleetServer),
+    .always("hosts", .list(host)), .always("upstreams", .list(upstream)),
+  ])
 }

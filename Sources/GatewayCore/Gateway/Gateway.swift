@@ -69,6 +69,8 @@ public final class Gateway {
       note(.history(upstream: $0.upstream, namespace: $0.namespace, $1))
     }
     upstreams.adoptHistories()
+    upstreams.fleet?.release = identity.version
+    upstreams.fleet?.onRenamed = { [unowned self] in note(.fleetNameTaken($0, renamed: $1)) }
     upstreams.beginFleet(relay)
     relay.onFact = { [unowned self] in note($0) }
     relay.onStored = { [unowned self] client, call, id, connection in

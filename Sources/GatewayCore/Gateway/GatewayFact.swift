@@ -22,6 +22,8 @@ public enum GatewayFact: Equatable, Sendable {
   case outboxWarning(StorageProblem?)
   /// What became of a history on disk.
   case history(upstream: String, namespace: String, HistoryReport)
+  /// Another daemon of the fleet has this host's name; this one is called `renamed` from now on.
+  case fleetNameTaken(String, renamed: String)
   /// A contradiction inside the gateway that harmed no program but should not have happened.
   case internalError(String)
 }

@@ -62,10 +62,13 @@ extension Upstreams {
   /// Takes part in what the configuration in force has of the fleet.
   func joinFleet() {
     guard let fleet else { return }
+    // Whoever gave everything away may hold again.
+    fleet.abstain(false)
     fleet.keep { configuration.upstreams[$0.upstream]?.settings.fleet == true }
     for (name, upstream) in configuration.upstreams.sorted(by: { $0.key < $1.key }) where upstream.settings.fleet {
       guard let specification = resolver.configured(name) else { continue }
-      if fleet.link(of: fleet.place(name, specification.namespace)) == nil { _ = factory.connector(for: specification) }
+      // Of one that is known it learns the settings.
+      _ = factory.connector(for: specification)
     }
   }
 }

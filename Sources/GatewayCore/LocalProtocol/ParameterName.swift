@@ -1,7 +1,7 @@
 /// Every name that a param of any method has. What it means and allows depends on the method: see `MethodTable`.
 enum ParameterName: Int, CaseIterable, Sendable {
   case ack, ackTimeout, answer, args, auth, client, coalesce, compress, connection, credit, delivery, enter, error,
-    event, events, format,
+    event, events, format, host,
     id, ids,
     key,
     kwargs, last, leave, limit, n,
@@ -30,6 +30,7 @@ enum ParameterName: Int, CaseIterable, Sendable {
     case .event: "event"
     case .events: "events"
     case .format: "format"
+    case .host: "host"
     case .id: "id"
     case .ids: "ids"
     case .key: "key"

@@ -4,6 +4,7 @@ enum CommandName: String, CaseIterable, Sendable {
   case status, top, metrics, connections, clients, wait, doctor, trace
   case reconnect, disconnect, release
   case outbox, drain
+  case fleet
   case access, reload, ping, call, introspect, completion, version, help
 }
 
@@ -50,6 +51,7 @@ struct CommandSpecification: Sendable {
   func upstream(_ arguments: Arguments) -> String {
     switch name {
     case .outbox: arguments.value(.upstream) ?? ""
+    case .fleet: arguments.operands.dropFirst().first ?? ""
     case .replay: arguments.operands.last ?? ""
     default: arguments.operands.first ?? ""
     }

@@ -16,7 +16,8 @@ enum CommandTable {
   static let operations: [any Subcommand.Type] = [
     StatusCommand.self, TopCommand.self, MetricsCommand.self, ConnectionsCommand.self, ClientsCommand.self,
     WaitCommand.self, DoctorCommand.self, TraceCommand.self, OutboxCommand.self, ReconnectCommand.self,
-    DisconnectCommand.self, ReleaseCommand.self, AccessCommand.self, ReloadCommand.self, DrainCommand.self,
+    DisconnectCommand.self, ReleaseCommand.self, FleetCommand.self, AccessCommand.self, ReloadCommand.self,
+    DrainCommand.self,
     PingCommand.self, CallCommand.self, IntrospectCommand.self, CompletionCommand.self, VersionCommand.self,
     HelpCommand.self,
   ]

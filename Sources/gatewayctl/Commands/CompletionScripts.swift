@@ -321,7 +321,7 @@ enum Completion {
   /// Which operand of a command is an upstream, the first being 0; nil where none is.
   private static func upstreamPlace(_ command: CommandSpecification) -> Int? {
     let operands = command.operands.split(separator: " ").map { $0.filter { $0 != "[" && $0 != "]" } }
-    return operands.firstIndex(of: "URL")
+    return operands.firstIndex(of: "URL") ?? operands.firstIndex(of: "UPSTREAM")
   }
 
   /// Which operand of a command is the name of an event that a server has sent, and whether others follow; nil where

@@ -108,7 +108,7 @@ struct StatusView {
     if !plan.isEmpty { notes.append(.init(plan.joined(separator: "; "), .faint)) }
     if connection["verified"]?.boolValue == false { notes.append(.init("the certificate is not verified", .waiting)) }
     if let clock = clock(connection["time"]) { notes.append(.init(clock, .faint)) }
-    return notes
+    return notes + fleetNotes(connection)
   }
 
   /// What to know about the time of the events, where it is not this machine's.

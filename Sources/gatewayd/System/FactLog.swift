@@ -26,6 +26,15 @@ enum FactLog {
       [LogRecord(.outboxUntidy, [.reason: problem.kind.rawValue, .detail: problem.message])]
     case .outboxWarning(nil): [LogRecord(.outboxTidy)]
     case .history(let upstream, let namespace, let report): [record(report, upstream, namespace)]
+    case .fleetNameTaken(let name, let renamed):
+      [
+        LogRecord(
+          .fleetNameTaken,
+          [
+            .detail:
+              "another daemon of the fleet is called \(name) as well; this one is called \(renamed) until it is restarted"
+          ])
+      ]
     case .internalError(let text): [LogRecord(.internalError, [.detail: text])]
     }
   }

@@ -12,6 +12,7 @@ enum LogKind: CaseIterable, Hashable, Sendable {
   case networkUnwatched, suspendUnwatched, socketIgnored, descriptorsExhausted, acceptFailed, internalError
   case metricsUnavailable
   case clientsHandedOver, clientsTakenOver, handoverFailed
+  case fleetNameTaken
 
   var message: String {
     switch self {
@@ -52,6 +53,7 @@ enum LogKind: CaseIterable, Hashable, Sendable {
     case .clientsHandedOver: "left the clients to the next daemon"
     case .clientsTakenOver: "goes on with the clients of the daemon before"
     case .handoverFailed: "clients cannot be handed over: they are told to come again"
+    case .fleetNameTaken: "two daemons of the fleet have one name, this one takes another"
     }
   }
 
@@ -65,7 +67,7 @@ enum LogKind: CaseIterable, Hashable, Sendable {
       .quotaExceeded,
       .sendFailed, .interestRefused,
       .configurationWarning, .restartNeeded, .secretIsPublic, .socketIgnored, .networkUnwatched,
-      .suspendUnwatched, .handoverFailed:
+      .suspendUnwatched, .handoverFailed, .fleetNameTaken:
       .warning
     case .started, .stopping, .sendsKept, .configurationReloaded, .outboxWorking, .outboxTidy, .historyWorking,
       .clientsHandedOver, .clientsTakenOver:
@@ -115,6 +117,7 @@ enum LogKind: CaseIterable, Hashable, Sendable {
     case .clientsHandedOver: "0f2b7c61d9e84a35b8d37a90e46c1f52"
     case .clientsTakenOver: "a83d51e7042c4f96bb15c8e0d72f6934"
     case .handoverFailed: "d61c9f3e87b54e02a4f0836b5d2e97c1"
+    case .fleetNameTaken: "9e4b07c2d35f4a68b1c7e03f8a2d6b54"
     }
   }
 }

@@ -42,7 +42,7 @@ import Testing
     #expect(at(0, .gained(run: "r")) == [.look, .wake(instant(0.375))])
     #expect(see(0) == [])
     #expect(see(3.29) == [])
-    #expect(see(3.3) == [.take(Self.other)])
+    #expect(see(3.3) == [.take(Self.other, isLate: true)])
   }
 
   @Test mutating func aBeatBeginsTheWaitingAnew() {
@@ -51,7 +51,7 @@ import Testing
     let beaten = FleetSight(own: "7@b", beat: "4")
     #expect(see(3.2, beaten) == [])
     #expect(see(6.4, beaten) == [])
-    #expect(see(6.5, beaten) == [.take(beaten)])
+    #expect(see(6.5, beaten) == [.take(beaten, isLate: true)])
   }
 
   @Test mutating func aLeaseThatWasGivenBackIsTakenAtOnce() {
@@ -64,10 +64,16 @@ import Testing
     #expect(see(0, holder: "a") == [.take(Self.other)])
   }
 
+  @Test mutating func whoWasFencedByAHolderOfItsOwnNameTakesNothingBack() {
+    hold()
+    _ = at(1, .fenced)
+    #expect(see(1, FleetSight(own: "9@a", beat: "0"), holder: "a") == [])
+  }
+
   @Test mutating func anEmptyLeaseIsNoReleasedOne() {
     _ = at(0, .gained(run: "r"))
     #expect(see(0, FleetSight(), holder: nil) == [])
-    #expect(see(3.3, FleetSight(), holder: nil) == [.take(FleetSight())])
+    #expect(see(3.3, FleetSight(), holder: nil) == [.take(FleetSight(), isLate: true)])
   }
 
   @Test mutating func anotherServerBeginsTheWaitingAnew() {
@@ -76,7 +82,7 @@ import Testing
     _ = at(3, .lost)
     _ = at(3.1, .gained(run: "r2"))
     #expect(see(3.4) == [])
-    #expect(see(6.7) == [.take(Self.other)])
+    #expect(see(6.7) == [.take(Self.other, isLate: true)])
   }
 
   @Test mutating func aHolderMayWriteForALeaseFromTheSendingOn() {
@@ -141,7 +147,9 @@ import Testing
     // Others have the first right to it, for a minute.
     #expect(see(2, holder: "") == [])
     #expect(see(5, FleetSight(own: "8@a", beat: "0"), holder: "") == [])
-    #expect(see(8.3, FleetSight(own: "8@a", beat: "0"), holder: "") == [.take(FleetSight(own: "8@a", beat: "0"))])
+    #expect(
+      see(8.3, FleetSight(own: "8@a", beat: "0"), holder: "")
+        == [.take(FleetSight(own: "8@a", beat: "0"), isLate: true)])
   }
 
   @Test mutating func aReleaseThatWasNotAnsweredIsRepeated() {
@@ -173,6 +181,39 @@ import Testing
     _ = at(0, .gained(run: "r"))
     _ = see(0)
     #expect(see(3.89) == [])
-    #expect(see(3.9) == [.take(Self.other)])
+    #expect(see(3.9) == [.take(Self.other, isLate: true)])
+  }
+
+  private mutating func seeReleased(
+    _ seconds: Double, next: String, disagrees: Bool = false
+  ) -> [FleetLease.Action] {
+    at(seconds, .saw(Self.other, holder: "", next: next, disagrees: disagrees, fraction: 0))
+  }
+
+  @Test mutating func aLeaseThatIsToMoveIsTakenByTheNamedHostAtOnceAndByOthersWhenThatIsLate() {
+    _ = at(0, .gained(run: "r"))
+    #expect(seeReleased(0, next: "c") == [])
+    #expect(seeReleased(3.2, next: "c") == [])
+    #expect(seeReleased(3.3, next: "c") == [.take(Self.other, isLate: true)])
+    _ = at(3.3, .took(nil))
+    #expect(seeReleased(4, next: "*") == [.take(Self.other)])
+    _ = at(4, .took(nil))
+    #expect(seeReleased(5, next: "a") == [.take(Self.other)])
+  }
+
+  @Test mutating func theNamedHostTakesTheLeaseThatItHasJustGivenAway() {
+    hold()
+    _ = at(1, .leave)
+    _ = at(1.1, .drained)
+    _ = at(1.2, .released)
+    #expect(seeReleased(2, next: "") == [])
+    #expect(seeReleased(2.1, next: "a") == [.take(Self.other)])
+  }
+
+  @Test mutating func aHostThatDisagreesTakesNothingUntilTheLeaseIsForsaken() {
+    _ = at(0, .gained(run: "r"))
+    #expect(seeReleased(0, next: "", disagrees: true) == [])
+    #expect(seeReleased(29.9, next: "", disagrees: true) == [])
+    #expect(seeReleased(30, next: "", disagrees: true) == [.take(Self.other, isLate: true)])
   }
 }

@@ -29,7 +29,7 @@ struct CommandPage: Sendable, CustomStringConvertible {
       seeAlso: ["gatewayctl\\-send 1"]),
     .init(
       name: "admin", summary: "steer connections and the daemon",
-      commands: [.reconnect, .disconnect, .release, .access, .reload, .drain],
+      commands: [.reconnect, .disconnect, .release, .fleet, .access, .reload, .drain],
       seeAlso: ["gatewayctl\\-status 1", "gatewayd.toml 5", "gatewayd 8"]),
     .init(
       name: "call", summary: "speak the protocol of the daemon", commands: [.call, .introspect, .ping],

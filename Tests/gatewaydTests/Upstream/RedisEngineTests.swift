@@ -155,13 +155,13 @@ struct RedisEngineTests {
     let bench = try RedisBench()
     _ = try bench.take("a")
     let beat = FleetBeat(place: place, own: FleetOwn(term: 1, host: "a"))
-    #expect(try bench.step(beat) == .done(1))
-    #expect(try bench.step(beat) == .done(2))
+    #expect(try bench.step(beat) == .done(FleetBeaten(beat: 1)))
+    #expect(try bench.step(beat) == .done(FleetBeaten(beat: 2)))
     try bench.server.ask("SCRIPT", "FLUSH")
     let outcome = try bench.step(beat)
-    #expect(outcome == .done(3) || outcome == .unanswered)
+    #expect(outcome == .done(FleetBeaten(beat: 3)) || outcome == .unanswered)
     #expect(try bench.goOn { bench.engine.server != nil })
-    #expect(try bench.rows(.lease)["beat"] == Array((outcome == .done(3) ? "3" : "2").utf8))
+    #expect(try bench.rows(.lease)["beat"] == Array((outcome == .done(FleetBeaten(beat: 3)) ? "3" : "2").utf8))
     guard case .done = try bench.step(beat) else { throw NotDone() }
   }
 
@@ -177,7 +177,7 @@ struct RedisEngineTests {
     let put = FleetPut(place: place, host: "a", life: 1, name: "1", row: .waiting(FleetFields()))
     #expect(try refusal(bench.step(put)) == .full)
     let own = FleetOwn(term: 1, host: "a")
-    #expect(try bench.step(FleetBeat(place: place, own: own)) == .done(1))
+    #expect(try bench.step(FleetBeat(place: place, own: own)) == .done(FleetBeaten(beat: 1)))
     #expect(try bench.step(FleetAlive(place: place, host: "a", life: 1, details: FleetHostDetails())) == .done(1))
     #expect(try bench.step(FleetRelease(place: place, own: own)) == .done(true))
     #expect(try bench.take("b", FleetSight(own: own.text, beat: "1"))?.term == 2)
@@ -253,7 +253,7 @@ struct RedisEngineTests {
     #expect(try bench.goOn { (try? bench.step(join)).map { if case .done = $0 { true } else { false } } ?? false })
     #expect(try bench.take("a")?.term == 1)
     let beat = FleetBeat(place: place, own: FleetOwn(term: 1, host: "a"))
-    #expect(try bench.step(beat) == .done(1))
+    #expect(try bench.step(beat) == .done(FleetBeaten(beat: 1)))
     // What follows such a call is told behind it.
     var order: [Int] = []
     bench.engine.run(beat) { _ in order.append(1) }

@@ -8,6 +8,10 @@
 protocol FleetEngine: AnyObject {
   /// Whether it is reached: between `engineGained` and `engineLost`.
   var server: FleetServer? { get }
+  /// Why it is not reached, or was not the last time; nil while it is.
+  var failure: UpstreamFailure? { get }
+  /// How long its server takes for an answer; nil where that is not known.
+  var roundTrip: Duration? { get }
 
   /// The receiver hears from now on what becomes of the engine, never before this method has returned; of an engine that
   /// is reached already it hears `engineGained`.
@@ -96,6 +100,27 @@ enum FleetRefusal: Equatable, Sendable {
   case forbidden(String)
   /// Anything else, such as an answer that was not understood.
   case other(String)
+}
+
+extension FleetRefusal {
+  /// The same in a word for programs.
+  var reason: DownReason {
+    switch self {
+    case .full: .tooLarge
+    case .forbidden: .refused
+    case .other: .protocolError
+    }
+  }
+
+  /// What is wrong and what to do, in a sentence about the server of that address.
+  func sentence(of server: String) -> String {
+    switch self {
+    case .full: "\(server) has no room: raise its `maxmemory`, or take from it what else is there"
+    case .forbidden(let words):
+      "\(server) does not let this user do what each host has to do (\(words)): give it the rights"
+    case .other(let words): "\(server) declined what each host has to do (\(words))"
+    }
+  }
 }
 
 /// What a step answers, in the types that scripts have.

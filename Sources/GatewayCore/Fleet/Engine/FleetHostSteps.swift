@@ -144,6 +144,12 @@ struct FleetHostDetails: Equatable, Sendable {
   var wants = false
   /// What it has read of the events.
   var read = FleetPosition.start
+  /// The version of its gatewayd, for people; empty where it says none.
+  var release = ""
+  /// Which process it is: another one of the same name has another; empty where it says none.
+  var instance = ""
+  /// What it has to have like the others.
+  var agreement = FleetAgreement()
 
   var fields: FleetFields {
     var fields = FleetFields()
@@ -151,6 +157,9 @@ struct FleetHostDetails: Equatable, Sendable {
     fields.add("m", if: mayHold)
     fields.add("w", if: wants)
     fields.add("r", read.description)
+    if !release.isEmpty { fields.add("g", release) }
+    if !instance.isEmpty { fields.add("i", instance) }
+    if agreement != FleetAgreement() { fields.add("d", agreement.text) }
     return fields
   }
 
@@ -166,6 +175,8 @@ struct FleetHostDetails: Equatable, Sendable {
     }
     self.init(version: version, mayHold: fields.has("m"), wants: fields.has("w"))
     self.read = read
+    (release, instance) = (fields.text("g") ?? "", fields.text("i") ?? "")
+    agreement = FleetAgreement(fields.text("d") ?? "")
   }
 }
 

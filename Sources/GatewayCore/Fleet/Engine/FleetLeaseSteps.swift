@@ -11,10 +11,16 @@ struct FleetTake: FleetStep {
   var conversation: UInt64 = 0
   var sequence: UInt64 = 0
   var term: UInt64 = 0
+  /// The lease has not changed for so long that it counts for nothing who is to have it next.
+  var isLate = false
+  /// When the term begins by this host's clock, in milliseconds since 1970.
+  var since: UInt64 = 0
 
   var keys: [FleetKey] { [place.key(.lease), place.key(.events)] }
   var arguments: [[UInt8]] {
-    Array(texts: host, seen.own, seen.beat, run, String(conversation), String(sequence), String(term))
+    Array(
+      texts: host, seen.own, seen.beat, run, String(conversation), String(sequence), String(term), isLate ? "1" : "",
+      String(since))
   }
 
   /// Nil: another host was faster.
@@ -53,15 +59,45 @@ struct FleetTaken: Equatable, Sendable {
   var isSameRun: Bool
 }
 
-/// The holder lives.
+/// The holder lives, and says what its fleet has agreed upon.
 struct FleetBeat: FleetStep {
   static let name = FleetStepName.beat
   var place: FleetPlace
   var own: FleetOwn
+  /// The version that the fleet is to speak.
+  var version: UInt64 = 1
+  var agreement = FleetAgreement()
+  /// The number of the last event.
+  var sequence: UInt64 = 0
 
   var keys: [FleetKey] { [place.key(.lease)] }
-  var arguments: [[UInt8]] { Array(texts: own.text) }
-  static func result(_ reply: FleetReply) -> UInt64? { number(reply) }
+  var arguments: [[UInt8]] { Array(texts: own.text, String(version), agreement.text, String(sequence)) }
+  static func result(_ reply: FleetReply) -> FleetBeaten? {
+    guard case .array(let parts) = reply, parts.count == 2, let beat = number(parts[0]), let next = text(parts[1])
+    else { return nil }
+    return FleetBeaten(beat: beat, next: next)
+  }
+}
+
+/// What a holder hears with a beat.
+struct FleetBeaten: Equatable, Sendable {
+  var beat: UInt64
+  /// The host that is to have the lease next, `*` for any other; empty where it is to stay.
+  var next = ""
+}
+
+/// The lease is to go to another host: its holder hears it with its next beat, and gives it back.
+struct FleetMove: FleetStep {
+  static let name = FleetStepName.move
+  var place: FleetPlace
+  /// The term that is to end.
+  var own: FleetOwn
+  /// The host that alone may take it; nil: any other.
+  var host: String?
+
+  var keys: [FleetKey] { [place.key(.lease)] }
+  var arguments: [[UInt8]] { Array(texts: own.text, host ?? "*") }
+  static func result(_ reply: FleetReply) -> Bool? { number(reply).map { $0 == 1 } }
 }
 
 /// The holder leaves in order: another host may take the lease at once.

@@ -11,14 +11,15 @@ protocol FleetStep: Equatable, Sendable {
   static func result(_ reply: FleetReply) -> Result?
 }
 
-/// The ten steps. `own` is `TERM@HOST` as in the lease, `life` a host's; where they are not what the engine has the step
+/// The eleven steps. `own` is `TERM@HOST` as in the lease, `life` a host's; where they are not what the engine has the step
 /// is fenced. A number is written in decimal digits, a mark as `1` or nothing. Fields of a marker are those of
 /// `FleetMarker`.
 ///
 /// | step | keys | arguments | does | replies |
 /// |---|---|---|---|---|
-/// | `take` | L ev | host, own, beat, run, c, seq, term | refused unless `own` and `beat` are what the caller saw | null, or term, c, seq, epoch, offset, session, 1 if `run` is the same |
-/// | `beat` | L | own | raises `beat` | beat |
+/// | `take` | L ev | host, own, beat, run, c, seq, term, late, since | refused unless `own` and `beat` are what the caller saw, and `next` is nothing, `*` or the host, or the caller is late | null, or term, c, seq, epoch, offset, session, 1 if `run` is the same |
+/// | `beat` | L | own, v, config, seq | raises `beat`, sets the others | beat, next |
+/// | `move` | L | own, next | sets `next` | 1 |
 /// | `release` | L | own | empties `holder` | 1 |
 /// | `open` | L ev up | own, run, epoch, seq, offset, session, hosts | next `c`, `open` = 1, marker | c, last position of `up` |
 /// | `down` | L ev | own, epoch, seq, offset, reason, detail | next `c`, `open` = 0, marker | c |
@@ -30,8 +31,8 @@ protocol FleetStep: Equatable, Sendable {
 ///
 /// `take` in full: `term` becomes one more than the larger of the lease's and the argument's; `c` one more than the largest
 /// of the lease's, the stream's last and the argument's; `seq` is the last event's or, of a marker, its `s`; where the
-/// stream is empty and the argument is above 0, the argument + 2^20. `own`, `holder`, `term`, `c`, `run` are set, `beat` = 0,
-/// `open` = 0, and a marker says so at `c-0`. `offset` is that of the last entry that has one, marker or event, as far as
+/// stream is empty and the argument is above 0, the argument + 2^20. `own`, `holder`, `term`, `c`, `run`, `since` are set,
+/// `next` is removed, `beat` = 0, `open` = 0, and a marker says so at `c-0`. `offset` is that of the last entry that has one, marker or event, as far as
 /// the last entry says it.
 ///
 /// The next `c` of `open` and `down` is one more than the larger of the lease's and the stream's last: after a failover the
@@ -39,12 +40,12 @@ protocol FleetStep: Equatable, Sendable {
 ///
 /// A row of `hosts` is `LIFE:BEAT:DETAILS`.
 enum FleetStepName: String, CaseIterable, Sendable {
-  case take, beat, release, open, down, done, adopt, join, alive, put
+  case take, beat, move, release, open, down, done, adopt, join, alive, put
 
   /// Whether it counts only when as many copies have it as the fleet wants. What is fenced or refused counts at once.
   var mustLast: Bool {
     switch self {
-    case .take, .beat, .open, .adopt, .join, .put: true
+    case .take, .beat, .move, .open, .adopt, .join, .put: true
     case .release, .down, .done, .alive: false
     }
   }

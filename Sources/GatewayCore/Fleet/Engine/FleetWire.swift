@@ -2,6 +2,9 @@
 /// `FleetEntry` what the holder says to all, `FleetReplyEntry` what it says to one. Payloads are the bytes that cross the
 /// seam. Names of fields are short, for each event carries them.
 enum FleetWire {
+  /// The versions of it that this gatewayd speaks. A fleet speaks the lowest of those that its hosts say.
+  static let versions: ClosedRange<UInt64> = 1...1
+
   /// `a` or `e` for events or answers; `*`, `=` or `~` for all, a name or a glob; then its text.
   static func bytes(of interest: Interest) -> [UInt8] {
     let use = interest.answers ? "a" : "e"

@@ -1,4 +1,4 @@
-/// The ten steps as scripts of Redis. Each begins by comparing the caller's own with what is there, and then does all or
+/// The eleven steps as scripts of Redis. Each begins by comparing the caller's own with what is there, and then does all or
 /// nothing. `FleetStepName` has the table of what they take and answer.
 ///
 /// Numbers are written by `%.0f`: a number of Lua that becomes text by itself has 14 digits.
@@ -7,6 +7,7 @@ enum FleetScripts {
     switch step {
     case .take: markers + take
     case .beat: guardedByOwn + alsoWhenFull + beat
+    case .move: guardedByOwn + alsoWhenFull + move
     case .release: guardedByOwn + alsoWhenFull + release
     case .open: guardedByOwn + alsoWhenFull + markers + open
     case .down: guardedByOwn + alsoWhenFull + markers + down
@@ -65,6 +66,8 @@ enum FleetScripts {
   private static let take = """
     local function lease(name) return redis.call('HGET', KEYS[1], name) or '' end
     if lease('own') ~= ARGV[2] or lease('beat') ~= ARGV[3] then return false end
+    local heir = lease('next')
+    if heir ~= '' and heir ~= '*' and heir ~= ARGV[1] and ARGV[8] ~= '1' then return false end
     local term = string.format('%.0f', math.max(tonumber(lease('term')) or 0, tonumber(ARGV[7])) + 1)
     local seq, offset, seen = '0', '', tonumber(ARGV[6])
     local entry = redis.call('XREVRANGE', KEYS[2], '+', '-', 'COUNT', 1)[1]
@@ -77,16 +80,22 @@ enum FleetScripts {
     elseif seen > 0 then
       seq = string.format('%.0f', seen + 1048576)
     end
-    redis.call('HDEL', KEYS[1], '')
+    redis.call('HDEL', KEYS[1], '', 'next')
     local same = lease('run') == ARGV[4] and 1 or 0
-    redis.call('HSET', KEYS[1], 'term', term, 'holder', ARGV[1], 'own', term .. '@' .. ARGV[1], 'beat', '0', 'run', ARGV[4])
+    redis.call('HSET', KEYS[1], 'term', term, 'holder', ARGV[1], 'own', term .. '@' .. ARGV[1], 'beat', '0', 'run', ARGV[4], 'since', ARGV[9])
     local epoch = lease('epoch')
     local c = mark(tonumber(ARGV[5]), '0', 'k', 'take', 't', term, 'e', epoch, 's', seq, 'o', offset)
     return {term, c, seq, epoch, offset, lease('session'), same}
     """
 
   private static let beat = """
-    return redis.call('HINCRBY', KEYS[1], 'beat', 1)
+    redis.call('HSET', KEYS[1], 'v', ARGV[2], 'config', ARGV[3], 'seq', ARGV[4])
+    return {redis.call('HINCRBY', KEYS[1], 'beat', 1), redis.call('HGET', KEYS[1], 'next') or ''}
+    """
+
+  private static let move = """
+    redis.call('HSET', KEYS[1], 'next', ARGV[2])
+    return 1
     """
 
   private static let release = """

@@ -135,20 +135,28 @@ enum ResultSchemas {
     ]),
     "What a program said of the URL; values of headers and query are hidden, and of certificates the length is told.")
 
-  private static let fleet = JSONSchema.object([
+  static let fleetServer = JSONSchema.object([
+    .always("state", .choice(["working", "refusing", "unreachable"])), .always("server", .optional(.text)),
+    .always("version", .optional(.text)), .always("rtt", .optional(.number), "In milliseconds."),
+    .always("reason", .optional(reason)),
+    .always("detail", .optional(.text), "Why it is not reached, or what it refuses."),
+  ])
+
+  static let fleet = JSONSchema.object([
     .always("role", .choice(FleetRole.allCases.map(\.rawValue))),
     .always("name", .text, "Of the fleet."),
     .always("host", .text, "What the fleet calls this host."),
     .always("holds", .boolean, "Whether this host has the link."),
+    .always("holder", .optional(.text), "The host that has it."),
     .always("term", .count, "Grows with each host that takes the link; 0 before the first is known."),
     .always("conversation", .count, "Grows whenever the link opens, ends or is taken; 0 before the first is known."),
+    .always("lease", .optional(.count), "Milliseconds for which the holder may still write without another beat."),
+    .always("behind", .optional(.count), "Events that this host has not read; null while it reads none."),
     .always("unconfirmed", .count, "What this host said and the holder has not written yet."),
-    .always(
-      "redis",
-      .object([
-        .always("state", .choice(["working", "unreachable"])), .always("server", .optional(.text)),
-        .always("version", .optional(.text)),
-      ])),
+    .always("hosts", .count, "Hosts that are not known to be dead."),
+    .always("carried", .count, "Durable sends of dead hosts that this host has taken on."),
+    .always("warning", .optional(.text)),
+    .always("redis", fleetServer),
   ])
 
   private static let connection = JSONSchema.object([

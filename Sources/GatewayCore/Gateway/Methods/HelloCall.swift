@@ -45,6 +45,7 @@ struct HelloCall: LocalCall {
     out.string("history")
     out.string("parts")
     if gateway.relay.keepsSends { out.string("durable") }
+    if gateway.upstreams.fleet != nil { out.string("fleet") }
     out.endArray()
     out.key("you")
     out.object {

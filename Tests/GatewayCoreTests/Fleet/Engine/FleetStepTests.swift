@@ -35,7 +35,7 @@ import Testing
     #expect(take("a")?.term == 1)
     #expect(take("b") == nil)
     let own = FleetOwn(term: 1, host: "a")
-    #expect(run(FleetBeat(place: place, own: own)) == .done(1))
+    #expect(run(FleetBeat(place: place, own: own)) == .done(FleetBeaten(beat: 1)))
     #expect(take("b", FleetSight(own: own.text, beat: "0")) == nil)
     let taken = take("b", FleetSight(own: own.text, beat: "1"))
     #expect(taken == FleetTaken(term: 2, conversation: 2, sequence: 0, epoch: "", isSameRun: true))
@@ -113,7 +113,7 @@ import Testing
 
   @Test func whatAnEngineWasAskedIsAnsweredWhenItIsLost() {
     engine.way.delay = 5...5
-    var heard: [FleetOutcome<UInt64>] = []
+    var heard: [FleetOutcome<FleetBeaten>] = []
     engine.run(FleetBeat(place: place, own: FleetOwn(term: 1, host: "a"))) { heard.append($0) }
     engine.cut()
     #expect(heard == [.unanswered])

@@ -157,7 +157,7 @@ private final class Rig {
 
   @Test func whatIsAskedWhileNothingIsReachedIsUnansweredLater() {
     let rig = Rig()
-    var heard: [FleetOutcome<UInt64>] = []
+    var heard: [FleetOutcome<FleetBeaten>] = []
     rig.engine.run(FleetBeat(place: rig.place, own: FleetOwn(term: 1, host: "a"))) { heard.append($0) }
     #expect(heard == [])
     rig.advance(.zero)
@@ -208,7 +208,7 @@ private final class Rig {
     let digest = FleetScripts.digest(of: .beat)
     #expect(
       rig.sent(on: rig.calls) == [
-        "EVAL \(FleetScripts.text(of: .beat)) 1 gw:f:{u}:L 1@a", "EVALSHA \(digest) 1 gw:f:{u}:L 1@a",
+        "EVAL \(FleetScripts.text(of: .beat)) 1 gw:f:{u}:L 1@a 1  0", "EVALSHA \(digest) 1 gw:f:{u}:L 1@a 1  0",
       ])
   }
 
@@ -224,17 +224,17 @@ private final class Rig {
     rig.engine.run(beat) { heard.append("3 \($0)") }
     rig.advance(.zero)
     #expect(rig.sent(on: rig.calls).last == "WAIT 2 400")
-    rig.say("-FENCED x\r\n*0\r\n:5\r\n", to: rig.calls)
+    rig.say("-FENCED x\r\n*0\r\n*2\r\n:5\r\n$0\r\n\r\n", to: rig.calls)
     #expect(heard == ["1 fenced", "2 done(nil)"])
     rig.say(":1\r\n", to: rig.calls)
     #expect(heard == ["1 fenced", "2 done(nil)", "3 unanswered"])
     rig.engine.run(beat) { heard.append("4 \($0)") }
     rig.engine.newest(of: rig.place.key(.up)) { heard.append("5 \($0)") }
     rig.advance(.zero)
-    rig.say(":6\r\n*0\r\n", to: rig.calls)
+    rig.say("*2\r\n:6\r\n$0\r\n\r\n*0\r\n", to: rig.calls)
     #expect(heard.count == 3)
     rig.say(":2\r\n", to: rig.calls)
-    #expect(heard.suffix(2) == ["4 done(6)", "5 done(nil)"])
+    #expect(heard.suffix(2) == ["4 \(FleetOutcome<FleetBeaten>.done(FleetBeaten(beat: 6)))", "5 done(nil)"])
   }
 
   @Test func aChangeOfWhatIsReadEndsTheWaiting() {

@@ -22,7 +22,7 @@ extension FleetEngineCase {
       #expect(try bench.take("a")?.term == 1)
       #expect(try bench.take("b") == nil)
       let own = FleetOwn(term: 1, host: "a")
-      #expect(try bench.step(FleetBeat(place: bench.place, own: own)) == .done(1))
+      #expect(try bench.step(FleetBeat(place: bench.place, own: own)) == .done(FleetBeaten(beat: 1)))
       #expect(try bench.take("b", FleetSight(own: own.text, beat: "0")) == nil)
       let taken = try bench.take("b", FleetSight(own: own.text, beat: "1"))
       #expect(taken == FleetTaken(term: 2, conversation: 2, sequence: 0, epoch: "", isSameRun: true))
@@ -33,6 +33,42 @@ extension FleetEngineCase {
       _ = try bench.take("a")
       #expect(try bench.step(FleetRelease(place: bench.place, own: FleetOwn(term: 1, host: "a"))) == .done(true))
       #expect(try bench.rows(.lease)["holder"] == [])
+    },
+    FleetEngineCase("a lease that is to move is taken by the named host alone, or by one that is late") {
+      bench throws in
+      _ = try bench.take("a")
+      let (place, own) = (bench.place, FleetOwn(term: 1, host: "a"))
+      #expect(try bench.step(FleetMove(place: place, own: FleetOwn(term: 1, host: "z"), host: "c")) == .fenced)
+      #expect(try bench.step(FleetMove(place: place, own: own, host: "c")) == .done(true))
+      let beat = FleetBeat(place: place, own: own)
+      #expect(try bench.step(beat) == .done(FleetBeaten(beat: 1, next: "c")))
+      #expect(try bench.step(FleetRelease(place: place, own: own)) == .done(true))
+      let seen = FleetSight(own: own.text, beat: "1")
+      #expect(try bench.take("b", seen) == nil)
+      #expect(try bench.take("c", seen)?.term == 2)
+      #expect(try bench.rows(.lease)["next"] == nil)
+      // Any other host, which is not the one that has it.
+      let second = FleetOwn(term: 2, host: "c")
+      _ = try bench.step(FleetMove(place: place, own: second))
+      #expect(try bench.take("b", FleetSight(own: second.text, beat: "0"))?.term == 3)
+      // Who was to have it died.
+      _ = try bench.step(FleetMove(place: place, own: FleetOwn(term: 3, host: "b"), host: "d"))
+      let late = FleetTake(
+        place: place, host: "e", seen: FleetSight(own: "3@b", beat: "0"), run: bench.run, isLate: true, since: 17)
+      guard case .done(let taken?) = try bench.step(late) else { throw NotDone() }
+      #expect(taken.term == 4)
+      #expect(FleetLeaseRecord(try bench.rows(.lease)).since == 17)
+    },
+    FleetEngineCase("a beat says what the fleet has agreed upon") { bench throws in
+      _ = try bench.take("a")
+      let own = FleetOwn(term: 1, host: "a")
+      let beat = FleetBeat(
+        place: bench.place, own: own, version: 3, agreement: FleetAgreement("kind=x url=1"), sequence: 41)
+      _ = try bench.step(beat)
+      let record = FleetLeaseRecord(try bench.rows(.lease))
+      #expect(record.own == own)
+      #expect([record.version, record.sequence] == [3, 41])
+      #expect(record.agreement.digests == ["kind": "x", "url": "1"])
     },
     FleetEngineCase("an event behind a take-over is fenced") { bench throws in
       _ = try bench.take("a")

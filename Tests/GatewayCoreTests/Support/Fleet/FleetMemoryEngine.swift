@@ -39,6 +39,8 @@ final class FleetMemoryEngine: FleetEngine, FleetStoreListener {
   /// How the host hears of things.
   var deliver: (@escaping () -> Void) -> Void = { $0() }
   private(set) var server: FleetServer?
+  private(set) var failure: UpstreamFailure?
+  let roundTrip: Duration? = nil
 
   private var receivers: [any FleetEngineReceiver] = []
   /// Which connection it is.
@@ -78,7 +80,7 @@ final class FleetMemoryEngine: FleetEngine, FleetStoreListener {
       store.add(self)
       deliver { [weak self] in
         guard let self, connection == reached else { return }
-        server = found
+        (server, failure) = (found, nil)
         for receiver in receivers { receiver.engineGained(found) }
       }
     }
@@ -102,7 +104,9 @@ final class FleetMemoryEngine: FleetEngine, FleetStoreListener {
     pending = []
     for call in unanswered { call.fail() }
     if wasReached {
-      for receiver in receivers { receiver.engineLost(UpstreamFailure(.closed, "the link to the store broke")) }
+      let failure = UpstreamFailure(.closed, "the link to the store broke")
+      self.failure = failure
+      for receiver in receivers { receiver.engineLost(failure) }
     }
     begin()
   }

@@ -43,6 +43,7 @@ final class FleetScene {
   }
 
   /// The lease is taken by another host, as it is.
+  @discardableResult
   func take(_ host: String) -> FleetOwn {
     let own = store.text(place.key(.lease), "own") ?? ""
     let beat = store.text(place.key(.lease), "beat") ?? ""

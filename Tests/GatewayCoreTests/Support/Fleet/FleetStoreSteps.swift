@@ -1,6 +1,6 @@
 @testable import GatewayCore
 
-/// The ten steps as `FleetStepName` describes them.
+/// The eleven steps as `FleetStepName` describes them.
 extension FleetStore {
   func run(_ name: FleetStepName, _ keys: [FleetKey], _ arguments: [[UInt8]]) -> Answer {
     let texts = arguments.map { String(decoding: $0, as: UTF8.self) }
@@ -16,15 +16,18 @@ extension FleetStore {
       guard let beat = row.beat else { return .fenced }
       setHost(keys[0], texts[0], life: row.life, beat: beat + 1, details: arguments[2])
       return .reply(.integer(Int64(beat + 1)))
-    case .beat, .release, .open, .down, .done, .adopt:
+    case .beat, .move, .release, .open, .down, .done, .adopt:
       guard text(keys[0], "own") == texts[0] else { return .fenced }
     }
     switch name {
     case .take, .join, .alive, .put: return .fenced
     case .beat:
       let beat = number(keys[0], "beat") + 1
-      set(keys[0], ["beat": String(beat)])
-      return .reply(.integer(Int64(beat)))
+      set(keys[0], ["beat": String(beat), "v": texts[1], "config": texts[2], "seq": texts[3]])
+      return .reply(.array([.integer(Int64(beat)), .bytes(Array((text(keys[0], "next") ?? "").utf8))]))
+    case .move:
+      set(keys[0], ["next": texts[1]])
+      return .reply(.integer(1))
     case .release:
       set(keys[0], ["holder": ""])
       return .reply(.integer(1))
@@ -45,6 +48,9 @@ extension FleetStore {
     guard (text(keys[0], "own") ?? "") == texts[1], (text(keys[0], "beat") ?? "") == texts[2] else {
       return .reply(.null)
     }
+    let next = text(keys[0], "next") ?? ""
+    guard next == "" || next == "*" || next == texts[0] || texts[7] == "1" else { return .reply(.null) }
+    remove(["next"], of: keys[0])
     let term = max(number(keys[0], "term"), UInt64(texts[6]) ?? 0) + 1
     let last = newest(of: keys[1])
     let top = content.streams[keys[1]]?.last.conversation ?? 0
@@ -63,7 +69,7 @@ extension FleetStore {
       keys[0],
       [
         "term": String(term), "holder": texts[0], "own": "\(term)@\(texts[0])", "beat": "0", "c": String(conversation),
-        "open": "0", "run": texts[3],
+        "open": "0", "run": texts[3], "since": texts[8],
       ])
     var fields = FleetFields()
     FleetMarker(.take, term: term, epoch: epoch, sequence: sequence, offset: offset).add(to: &fields)

@@ -1,4 +1,4 @@
-/// The digest by which Redis calls scripts (FIPS 180-4, section 6.1). It names, and protects nothing.
+/// A digest that names, and protects nothing (FIPS 180-4, section 6.1): Redis calls scripts by it.
 enum SHA1 {
   /// Forty digits in lower case.
   static func hexadecimal(of message: [UInt8]) -> String {

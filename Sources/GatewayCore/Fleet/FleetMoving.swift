@@ -1,0 +1,96 @@
+/// One order to give the link of an upstream to another host: from the look whether that can be, to the moment at which
+/// another host holds.
+final class FleetMoving {
+  enum Problem: Error, Equatable {
+    case notReached(UpstreamFailure)
+    case refused(FleetRefusal)
+    /// No host ever held it.
+    case neverHeld
+    /// There is none of that name; these there are.
+    case unknownHost([String])
+    case mayNotHold
+    /// Nothing was heard of it for so long that it counts as dead.
+    case isSilent
+    case holdsAlready
+    /// No other host may hold.
+    case nobodyElse
+    /// Another one was faster.
+    case tookOther(String)
+    /// No host has taken it in time.
+    case tooLate
+  }
+
+  private let link: FleetLink
+  /// Nil: any other.
+  private let host: String?
+  private var done: ((Result<FleetOwn, Problem>) -> Void)?
+  private var end: MonotonicInstant
+  private var old: FleetOwn?
+
+  init(_ link: FleetLink, to host: String?) {
+    self.link = link
+    self.host = host
+    end = link.timers.now
+  }
+
+  private var lease: Duration { link.settings.lease }
+
+  /// `done` is called once, later, unless it is cancelled before.
+  func start(_ done: @escaping (Result<FleetOwn, Problem>) -> Void) {
+    self.done = done
+    // The holder hears it within a third of a lease, and has a second for its last bytes; then hosts may wait for a lease.
+    end = link.timers.now + lease * 4 + .seconds(2)
+    link.roster.refresh { [weak self] in self?.checked() }
+  }
+
+  func cancel() { done = nil }
+
+  private func finish(_ result: Result<FleetOwn, Problem>) {
+    let done = done
+    self.done = nil
+    done?(result)
+  }
+
+  /// Why this host or that one cannot have it; nil where one can.
+  static func problem(with host: String?, instead own: FleetOwn, in roster: FleetRoster) -> Problem? {
+    guard let host else { return roster.heirs(of: own.host).isEmpty ? .nobodyElse : nil }
+    guard let known = roster.hosts[host] else { return .unknownHost(roster.hosts.keys.sorted()) }
+    if host == own.host, roster.record?.holder == host { return .holdsAlready }
+    if !known.row.details.mayHold { return .mayNotHold }
+    return roster.isAlive(host) == false ? .isSilent : nil
+  }
+
+  private func checked() {
+    guard done != nil else { return }
+    guard let record = link.roster.record else { return finish(.failure(unreached)) }
+    guard let own = record.own else { return finish(.failure(.neverHeld)) }
+    if let problem = Self.problem(with: host, instead: own, in: link.roster) { return finish(.failure(problem)) }
+    old = own
+    link.engine.run(FleetMove(place: link.place, own: own, host: host)) { [weak self] outcome in
+      guard let self else { return }
+      switch outcome {
+      // Where it was fenced another host has taken it by itself.
+      case .done, .fenced: look()
+      case .refused(let refusal): finish(.failure(.refused(refusal)))
+      case .unanswered: finish(.failure(unreached))
+      }
+    }
+  }
+
+  private var unreached: Problem {
+    if let refusal = link.roster.refusal { return .refused(refusal) }
+    return .notReached(link.engine.failure ?? UpstreamFailure(.unreachable, "no server of the fleet is reached"))
+  }
+
+  private func look() {
+    guard done != nil else { return }
+    if let own = link.roster.record?.own, own != old {
+      return finish(host.map { $0 == own.host } ?? true ? .success(own) : .failure(.tookOther(own.host)))
+    }
+    guard link.timers.now < end else { return finish(.failure(.tooLate)) }
+    link.timers.after(lease / 16) { [weak self] in
+      guard let self, done != nil else { return }
+      link.roster.readLease { [weak self] in self?.look() }
+    }
+  }
+}

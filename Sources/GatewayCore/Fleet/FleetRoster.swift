@@ -1,0 +1,187 @@
+/// What a host knows of an upstream's fleet beside its own part, by looking now and then: who holds, and which hosts there
+/// are. Every instant is of this host's own clock.
+final class FleetRoster {
+  /// A host, as it was seen last.
+  struct Host: Equatable {
+    var row: FleetHostRow
+    /// When its beat was seen to change, or when it was seen first.
+    var since: MonotonicInstant
+    /// It was seen to change.
+    var wasHeard: Bool
+  }
+
+  private let place: FleetPlace
+  private let engine: any FleetEngine
+  private let timers: Timers
+  /// How long a holder may write after its last beat.
+  private let lease: Duration
+  /// How long a host is silent before it is taken for dead.
+  private let adopt: Duration
+  private var leaseTimer: Timers.ID?
+  private var hostsTimer: Timers.ID?
+
+  /// The lease as it was seen last; nil before it was seen at the present server.
+  private(set) var record: FleetLeaseRecord?
+  /// When it was seen to change, or first.
+  private var recordSince: MonotonicInstant?
+  private(set) var hosts: [String: Host] = [:]
+  /// Why the last look was in vain; nil where it was not.
+  private(set) var refusal: FleetRefusal?
+
+  /// The lease was looked at.
+  var onLook: () -> Void = {}
+
+  init(_ settings: FleetSettings, engine: any FleetEngine, timers: Timers) {
+    (place, lease, adopt) = (settings.place, settings.lease, settings.adopt)
+    self.engine = engine
+    self.timers = timers
+  }
+
+  // MARK: - Looking
+
+  func engineGained() {
+    // What was silent could not be heard.
+    for name in hosts.keys { hosts[name]?.since = timers.now }
+    lookAtLease()
+    lookAtHosts()
+  }
+
+  func engineLost() {
+    record = nil
+    stop()
+  }
+
+  /// Looks no more.
+  func stop() {
+    timers.cancel(leaseTimer)
+    timers.cancel(hostsTimer)
+  }
+
+  private func lookAtLease() {
+    timers.cancel(leaseTimer)
+    leaseTimer = timers.after(lease / 3) { [weak self] in self?.lookAtLease() }
+    readLease {}
+  }
+
+  private func lookAtHosts() {
+    timers.cancel(hostsTimer)
+    hostsTimer = timers.after(adopt / 3) { [weak self] in self?.lookAtHosts() }
+    readHosts {}
+  }
+
+  /// Looks at both now; `done` is called once, later, whatever came of it.
+  func refresh(_ done: @escaping () -> Void) {
+    readLease {}
+    readHosts(done)
+  }
+
+  /// The same of the lease alone.
+  func readLease(_ done: @escaping () -> Void) {
+    engine.rows(of: place.key(.lease), nil) { [weak self] outcome in
+      defer { done() }
+      guard let self, engine.server != nil else { return }
+      switch outcome {
+      case .done(let rows): saw(FleetLeaseRecord(rows))
+      case .refused(let refusal):
+        self.refusal = refusal
+        onLook()
+      case .fenced, .unanswered: break
+      }
+    }
+  }
+
+  private func saw(_ seen: FleetLeaseRecord) {
+    refusal = nil
+    if record?.sight != seen.sight { recordSince = timers.now }
+    record = seen
+    onLook()
+  }
+
+  private func readHosts(_ done: @escaping () -> Void) {
+    engine.rows(of: place.key(.hosts), nil) { [weak self] outcome in
+      defer { done() }
+      guard let self, case .done(let rows) = outcome else { return }
+      saw(rows.compactMapValues { FleetHostRow($0) })
+    }
+  }
+
+  private func saw(_ rows: [String: FleetHostRow]) {
+    hosts = hosts.filter { rows[$0.key] != nil }
+    for (name, row) in rows {
+      if var known = hosts[name] {
+        if known.row.life != row.life || known.row.beat != row.beat {
+          (known.since, known.wasHeard) = (timers.now, true)
+        }
+        known.row = row
+        hosts[name] = known
+      } else {
+        hosts[name] = Host(row: row, since: timers.now, wasHeard: false)
+      }
+    }
+  }
+
+  // MARK: - What is known
+
+  /// Whether a host lives; nil as long as it was seen only once, and not for long enough.
+  func isAlive(_ name: String) -> Bool? {
+    guard let host = hosts[name] else { return false }
+    guard timers.now - host.since < adopt else { return false }
+    return host.wasHeard ? true : nil
+  }
+
+  /// Hosts that are not known to be dead.
+  var present: [String] { hosts.keys.filter { isAlive($0) != false }.sorted() }
+
+  /// How long ago a host was heard; nil where it never was.
+  func silence(of name: String) -> Duration? {
+    hosts[name].flatMap { $0.wasHeard ? timers.now - $0.since : nil }
+  }
+
+  /// How long the holder's lease lasts without another beat, as far as it was seen; nil where no host holds.
+  var leaseLeft: Duration? {
+    guard let record, record.holder?.isEmpty == false, let recordSince else { return nil }
+    return max(.zero, recordSince + lease - timers.now)
+  }
+
+  /// The version that the fleet is to speak: the lowest of those that its hosts speak, of which `versions` are known here.
+  func version(_ versions: ClosedRange<UInt64>) -> UInt64 {
+    let lowest = present.compactMap { hosts[$0]?.row.details.version }.min() ?? versions.upperBound
+    return min(max(lowest, versions.lowerBound), versions.upperBound)
+  }
+
+  /// Other hosts that may hold and are not known to be dead.
+  func heirs(of host: String) -> [String] { present.filter { $0 != host && hosts[$0]?.row.details.mayHold == true } }
+}
+
+/// The lease of an upstream as the engine has it.
+struct FleetLeaseRecord: Equatable, Sendable {
+  var sight = FleetSight()
+  /// Nil where there never was one; empty where it was given back.
+  var holder: String?
+  /// The host that is to take it next, `*` for any other than the present one; empty where nobody has said so.
+  var next = ""
+  /// When the term began by the clock of its holder, in milliseconds since 1970.
+  var since: UInt64?
+  var conversation: UInt64 = 0
+  /// A conversation with the server is open.
+  var isOpen = false
+  var epoch = ""
+  /// The number of the last event at the holder's last beat.
+  var sequence: UInt64 = 0
+  /// The version that the fleet speaks, and what its hosts have agreed upon, as the holder says.
+  var version: UInt64?
+  var agreement = FleetAgreement()
+
+  /// The last term.
+  var own: FleetOwn? { FleetOwn(sight.own) }
+
+  init(_ rows: [String: [UInt8]]) {
+    func text(_ name: String) -> String? { rows[name].map { String(decoding: $0, as: UTF8.self) } }
+    func number(_ name: String) -> UInt64? { text(name).flatMap { UInt64($0) } }
+    sight = FleetSight(own: text("own") ?? "", beat: text("beat") ?? "")
+    (holder, next, since) = (text("holder"), text("next") ?? "", number("since"))
+    (conversation, isOpen) = (number("c") ?? 0, text("open") == "1")
+    (epoch, sequence, version) = (text("epoch") ?? "", number("seq") ?? 0, number("v"))
+    agreement = FleetAgreement(text("config") ?? "")
+  }
+}

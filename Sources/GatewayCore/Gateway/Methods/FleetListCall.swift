@@ -1,0 +1,53 @@
+/// `fleet.list`: the hosts of the fleet, and which of them holds what.
+struct FleetListCall: LocalCall {
+  static let method = LocalMethod(
+    "fleet.list", "Lists the hosts of the fleet, and which of them has the link of each upstream.", right: .status,
+    result: FleetDocument.listSchema)
+
+  func perform(in session: LocalSession, _ id: RequestID?) throws(LocalError) {
+    try session.caller.demandStatus()
+    let fleet = try session.caller.fleet()
+    try session.checkOpenCalls()
+    let number = session.makeCallNumber()
+    session.open(OpenFleetCall(id), number: number)
+    // What is shown is as it is now, where Redis says so.
+    fleet.refresh { [weak session] in
+      guard let session, let call = session.close(number) else { return }
+      session.reply(call.id) { FleetDocument.writeList(fleet, shownTo: session.caller, into: &$0) }
+    }
+  }
+}
+
+extension FleetListCall {
+  init(_ params: borrowing ParameterValues, _ line: RawSpan) {}
+}
+
+/// A call that waits for the fleet's server.
+final class OpenFleetCall: OpenCall {
+  let id: RequestID?
+  private let onCancel: () -> Void
+
+  init(_ id: RequestID?, onCancel: @escaping () -> Void = {}) {
+    self.id = id
+    self.onCancel = onCancel
+  }
+
+  func cancel(in session: LocalSession) { onCancel() }
+}
+
+extension Caller {
+  /// The fleet that this host is in.
+  func fleet() throws(LocalError) -> Fleet {
+    guard let fleet = upstreams.fleet else {
+      throw LocalError(.conflict, "This host is in no fleet: set `name` and `redis` in `[fleet]`, and restart it.")
+    }
+    return fleet
+  }
+
+  /// Whether it may see what an upstream's fleet is.
+  func maySee(_ place: FleetPlace) -> Bool {
+    guard var specification = upstreams.resolver.configured(place.upstream) else { return false }
+    specification.namespace = place.namespace
+    return may(.status, upstreams.resolver.place(of: specification))
+  }
+}

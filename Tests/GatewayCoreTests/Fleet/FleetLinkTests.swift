@@ -1,0 +1,111 @@
+import Testing
+
+@testable import GatewayCore
+
+@Suite struct FleetLinkTests {
+  private let scene = FleetScene()
+  private let owner = FleetOwner()
+
+  private func link(_ change: (inout FleetSettings) -> Void = { _ in }, instance: String = "one") -> FleetLink {
+    var settings = scene.settings
+    change(&settings)
+    var details = FleetHostDetails()
+    (details.instance, details.agreement) = (instance, settings.agreement)
+    return FleetLink(settings, engine: scene.engine, timers: scene.timers, details: details)
+  }
+
+  private func joined(_ host: String) -> FleetHostRow? {
+    scene.store.hostRow(scene.place.key(.hosts), host)
+  }
+
+  /// Another host holds, whose fleet has agreed upon something.
+  private func hold(_ version: UInt64 = 1, _ agreement: String = "") {
+    let own = scene.take("b")
+    scene.open(own)
+    scene.run(
+      FleetBeat(place: scene.place, own: own, version: version, agreement: FleetAgreement(agreement)))
+  }
+
+  @Test func aHostWithOtherSettingsTakesNoPartUntilItHasTheFleets() {
+    hold(1, "url=1")
+    let link = link { $0.agreement = FleetAgreement("url=2") }
+    owner.channel = link.dial(owner: owner)
+    scene.turn(by: .seconds(1))
+    #expect(owner.takeAll() == ["ended: fleet, \(link.objection?.detail ?? "")"])
+    #expect(link.objection?.detail.hasPrefix("a and the fleet disagree about upstream.u.url; ") == true)
+    // The next attempt ends at once.
+    owner.channel = link.dial(owner: owner)
+    scene.settle()
+    #expect(owner.takeAll().count == 1)
+    link.adopt(FleetAgreement("url=1"))
+    owner.channel = link.dial(owner: owner)
+    scene.turn(by: .seconds(1))
+    #expect(owner.takeAll() == ["opened"])
+  }
+
+  @Test func aConversationEndsWhenTheFleetAgreesUponSomethingElse() {
+    hold(1, "url=1")
+    let link = link { $0.agreement = FleetAgreement("url=1") }
+    owner.channel = link.dial(owner: owner)
+    scene.turn(by: .seconds(1))
+    #expect(owner.takeAll() == ["opened"])
+    let own = FleetOwn(term: 1, host: "b")
+    scene.run(FleetBeat(place: scene.place, own: own, agreement: FleetAgreement("url=3")))
+    scene.turn(by: .seconds(2))
+    #expect(owner.takeAll().first?.hasPrefix("ended: fleet, a and the fleet disagree") == true)
+  }
+
+  @Test func aHostThatCannotSpeakTheFleetsVersionIsDownAsIncompatible() {
+    hold(2)
+    let link = link()
+    owner.channel = link.dial(owner: owner)
+    scene.turn(by: .seconds(1))
+    #expect(owner.takeAll().first?.hasPrefix("ended: incompatible, the fleet speaks version 2") == true)
+  }
+
+  @Test func theOlderOfTwoDaemonsWithOneNameIsToldAsSoonAsTheYoungerHasJoined() {
+    let link = link()
+    var namesakes = 0
+    link.onNamesake = { namesakes += 1 }
+    scene.turn(by: .seconds(1))
+    #expect(link.life == 1)
+    var other = FleetHostDetails()
+    other.instance = "two"
+    scene.run(FleetJoin(place: scene.place, host: "a", life: 0, details: other))
+    scene.turn(by: .seconds(20))
+    #expect(namesakes > 0)
+    #expect(joined("a")?.life == 2)
+    link.rename("a-7")
+    scene.turn(by: .seconds(1))
+    #expect(link.life == 1)
+    #expect(joined("a-7")?.details.instance == "one")
+    #expect(joined("a")?.details.instance == "two")
+  }
+
+  @Test func aHostThatWasTakenForDeadKeepsItsName() {
+    let link = link()
+    var namesakes = 0
+    link.onNamesake = { namesakes += 1 }
+    scene.turn(by: .seconds(1))
+    let own = scene.take("b")
+    scene.run(FleetAdopt(place: scene.place, own: own, host: "a", life: 1, beat: 0))
+    scene.turn(by: .seconds(20))
+    #expect(namesakes == 0)
+    #expect(link.life == 3)
+  }
+
+  @Test func whatAHostHasNotReadIsBehind() {
+    let own = scene.take("b")
+    let conversation = scene.open(own)
+    let link = link()
+    #expect(link.behind == nil)
+    owner.channel = link.dial(owner: owner)
+    for number in 1...3 as ClosedRange<UInt64> { scene.say(FleetPosition(conversation, number), "[\(number)]") }
+    scene.turn(by: .seconds(1))
+    #expect(link.behind == 0)
+    // The holder has said more than was read.
+    scene.run(FleetBeat(place: scene.place, own: own, sequence: 10))
+    scene.turn(by: .seconds(1))
+    #expect(link.behind == 7)
+  }
+}

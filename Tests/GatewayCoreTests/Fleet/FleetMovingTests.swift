@@ -1,0 +1,115 @@
+import Testing
+
+@testable import GatewayCore
+
+@Suite struct FleetMovingTests {
+  private let scene = FleetScene()
+  private let link: FleetLink
+
+  init() {
+    link = FleetLink(scene.settings, engine: scene.engine, timers: scene.timers)
+    scene.turn(by: .milliseconds(10))
+  }
+
+  private final class Heard { var result: Result<FleetOwn, FleetMoving.Problem>? }
+
+  private func move(to host: String?, _ heard: Heard) -> FleetMoving {
+    let moving = FleetMoving(link, to: host)
+    moving.start { heard.result = $0 }
+    scene.settle()
+    return moving
+  }
+
+  private func problem(to host: String?) -> FleetMoving.Problem? {
+    let heard = Heard()
+    let moving = move(to: host, heard)
+    defer { moving.cancel() }
+    guard case .failure(let problem) = heard.result else { return nil }
+    return problem
+  }
+
+  private func join(_ host: String, mayHold: Bool = true) {
+    scene.run(FleetJoin(place: scene.place, host: host, life: 0, details: FleetHostDetails(mayHold: mayHold)))
+  }
+
+  /// The present holder gives the lease back, as with its next beat.
+  private func release(_ own: FleetOwn) -> String? {
+    let next = scene.run(FleetBeat(place: scene.place, own: own))?.next
+    scene.run(FleetRelease(place: scene.place, own: own))
+    return next
+  }
+
+  @Test func theNamedHostHasItInTheEnd() {
+    join("b")
+    join("c")
+    let own = scene.take("b")
+    let heard = Heard()
+    let moving = move(to: "c", heard)
+    #expect(heard.result == nil)
+    #expect(release(own) == "c")
+    #expect(scene.take("a").term == 0)
+    #expect(scene.take("c").term == 2)
+    scene.turn(by: .seconds(1))
+    #expect(heard.result == .success(FleetOwn(term: 2, host: "c")))
+    _ = moving
+  }
+
+  @Test func withoutANameAnyOtherHostHasIt() {
+    join("b")
+    let own = scene.take("b")
+    let heard = Heard()
+    let moving = move(to: nil, heard)
+    #expect(release(own) == "*")
+    #expect(scene.take("a").term == 2)
+    scene.turn(by: .seconds(1))
+    #expect(heard.result == .success(FleetOwn(term: 2, host: "a")))
+    _ = moving
+  }
+
+  @Test func whatCannotBeIsSaidBeforeAnythingIsDone() {
+    #expect(problem(to: nil) == .neverHeld)
+    join("c", mayHold: false)
+    let own = scene.take("a")
+    #expect(problem(to: nil) == .nobodyElse)
+    #expect(problem(to: "a") == .holdsAlready)
+    #expect(problem(to: "c") == .mayNotHold)
+    #expect(problem(to: "d") == .unknownHost(["a", "c"]))
+    #expect(scene.run(FleetBeat(place: scene.place, own: own))?.next == "")
+    join("b")
+    scene.run(FleetAlive(place: scene.place, host: "b", life: 1, details: FleetHostDetails()))
+    #expect(problem(to: "b") == nil)
+    for _ in 0..<12 { scene.turn(by: .seconds(3)) }
+    #expect(problem(to: "b") == .isSilent)
+  }
+
+  @Test func aHostThatWasNotNamedIsNoSuccess() {
+    join("b")
+    join("c")
+    scene.take("b")
+    let heard = Heard()
+    let moving = move(to: "c", heard)
+    // It was late, because the named one did not take it.
+    let seen = FleetSight(own: "1@b", beat: "0")
+    scene.run(FleetTake(place: scene.place, host: "d", seen: seen, run: "run1", isLate: true))
+    scene.turn(by: .seconds(1))
+    #expect(heard.result == .failure(.tookOther("d")))
+    _ = moving
+  }
+
+  @Test func aHolderThatDoesNotLeaveIsWaitedForInVain() {
+    join("b")
+    join("c")
+    scene.take("b")
+    let heard = Heard()
+    let moving = move(to: "c", heard)
+    scene.turn(by: .seconds(15))
+    #expect(heard.result == .failure(.tooLate))
+    _ = moving
+  }
+
+  @Test func withoutTheEngineItIsNotReached() {
+    scene.engine.way.isOpen = false
+    scene.engine.cut()
+    #expect(problem(to: nil) == .notReached(UpstreamFailure(.closed, "the link to the store broke")))
+  }
+}

@@ -1,0 +1,96 @@
+import Testing
+
+@testable import GatewayCore
+
+@Suite struct FleetRosterTests {
+  private let scene = FleetScene()
+  private let roster: FleetRoster
+
+  init() {
+    roster = FleetRoster(scene.settings, engine: scene.engine, timers: scene.timers)
+    roster.engineGained()
+  }
+
+  private func join(_ host: String, _ details: FleetHostDetails = FleetHostDetails()) {
+    scene.run(FleetJoin(place: scene.place, host: host, life: 0, details: details))
+  }
+
+  private func alive(_ host: String, _ life: UInt64 = 1) {
+    scene.run(FleetAlive(place: scene.place, host: host, life: life, details: FleetHostDetails()))
+  }
+
+  private func look() {
+    roster.refresh {}
+    scene.settle()
+  }
+
+  @Test func aHostThatIsSeenOnceIsUnknownUntilItIsHeardOrSilentForTooLong() {
+    join("b")
+    look()
+    #expect(roster.isAlive("b") == nil)
+    #expect(roster.present == ["b"])
+    alive("b")
+    look()
+    #expect(roster.isAlive("b") == true)
+    scene.turn(by: .seconds(29))
+    #expect(roster.isAlive("b") == true)
+    #expect(roster.silence(of: "b") == .seconds(29))
+    scene.turn(by: .seconds(2))
+    #expect(roster.isAlive("b") == false)
+    #expect(roster.present == [])
+    #expect(roster.isAlive("c") == false)
+  }
+
+  @Test func whatCouldNotBeHeardIsNotSilent() {
+    join("b")
+    alive("b")
+    look()
+    scene.turn(by: .seconds(25))
+    roster.engineLost()
+    scene.turn(by: .seconds(25))
+    roster.engineGained()
+    #expect(roster.isAlive("b") != false)
+  }
+
+  @Test func theLeaseRunsOutWithoutAnotherBeat() {
+    #expect(roster.leaseLeft == nil)
+    let own = scene.take("b")
+    look()
+    #expect(roster.leaseLeft == .seconds(3))
+    scene.turn(by: .seconds(2))
+    #expect(roster.leaseLeft == .seconds(1))
+    scene.run(FleetBeat(place: scene.place, own: own))
+    look()
+    #expect(roster.leaseLeft == .seconds(3))
+    scene.turn(by: .seconds(5))
+    #expect(roster.leaseLeft == .zero)
+    scene.run(FleetRelease(place: scene.place, own: own))
+    look()
+    #expect(roster.leaseLeft == nil)
+    #expect(roster.record?.own == own)
+  }
+
+  @Test func heirsMayHoldAndLive() {
+    join("a")
+    join("b")
+    join("c", FleetHostDetails(mayHold: false))
+    look()
+    #expect(roster.heirs(of: "a") == ["b"])
+    #expect(roster.heirs(of: "b") == ["a"])
+  }
+
+  @Test func theFleetSpeaksTheLowestVersionThatIsKnownHere() {
+    #expect(roster.version(1...3) == 3)
+    join("a", FleetHostDetails(version: 3))
+    join("b", FleetHostDetails(version: 2))
+    look()
+    #expect(roster.version(1...3) == 2)
+    #expect(roster.version(3...4) == 3)
+    // The older one is gone for good.
+    for _ in 0..<40 {
+      scene.run(FleetAlive(place: scene.place, host: "a", life: 1, details: FleetHostDetails(version: 3)))
+      scene.turn(by: .seconds(1))
+    }
+    #expect(roster.version(1...3) == 3)
+  }
+}

@@ -1,0 +1,261 @@
+"""What a fleet shows and is told: status, list, moving and leaving, hosts that disagree, a Redis that refuses."""
+
+import asyncio
+import contextlib
+
+import pytest
+
+import redis_server
+from local_client import CallError
+from patience import SOON, within
+
+pytestmark = pytest.mark.skipif(redis_server.program() is None, reason=redis_server.MISSING)
+
+
+@pytest.fixture
+async def redis(folder):
+    server = await redis_server.RedisServer(folder / "redis", ["--appendonly", "yes"]).start()
+    yield server
+    await server.close()
+
+
+@pytest.fixture
+async def hosts(daemons, redis, chat):
+    """Starts hosts of one fleet: `await hosts(3)`, and others later; with members of `[fleet]`, and settings of the
+    upstream."""
+    made = []
+
+    async def make(count=1, fleet=None, **upstream):
+        for _ in range(count):
+            made.append(await daemons({
+                "fleet": {"name": "test", "redis": [redis.url], "host": f"h{len(made)}", "lease": "1s", "adopt": "3s",
+                          **(fleet or {})},
+                "upstream": {"chat": {"url": chat.url, "fleet": True, **upstream}}}))
+        return made[-count:]
+
+    return make
+
+
+def fleet(status, role="follower"):
+    """The member `fleet` of one of the connections; None without that one."""
+    return next((one["fleet"] for one in status["connections"] if one.get("fleet", {}).get("role") == role), None)
+
+
+async def ready(host):
+    return await host.connected(upstream="chat")
+
+
+async def listed(client, holds, what, patience=4 * SOON):
+    """Asks for `fleet.list` until it satisfies `holds`; returns it."""
+    async def ask():
+        while not holds(result := await client.call("fleet.list")):
+            await asyncio.sleep(0.02)
+        return result
+
+    return await within(ask(), what, patience)
+
+
+def holder(result):
+    return result["upstreams"][0]["holder"]
+
+
+async def test_status_shows_who_holds_and_by_which_redis(hosts, redis):
+    two = await hosts(2)
+    clients = [await ready(host) for host in two]
+    assert "fleet" in (await clients[0].call("hello"))["features"]
+    shown = [await host.until(
+        lambda status: fleet(status) and fleet(status)["holder"] and fleet(status)["hosts"] == 2
+        and fleet(status)["redis"]["rtt"], "both hosts to know each other", 4 * SOON) for host in two]
+    (name,) = {fleet(status)["holder"] for status in shown}
+    for number, status in enumerate(shown):
+        one = fleet(status)
+        assert one["host"] == f"h{number}" and one["holds"] == (one["host"] == name)
+        assert (fleet(status, "holder") is not None) == one["holds"]
+        assert one["term"] >= 1 and one["conversation"] >= 1 and 0 <= one["lease"] <= 1_000
+        assert (one["behind"], one["unconfirmed"], one["carried"], one["warning"]) == (0, 0, 0, None)
+        assert one["redis"]["state"] == "working" and one["redis"]["server"] == redis.url.removeprefix("redis://")
+        assert (one["redis"]["reason"], one["redis"]["detail"]) == (None, None)
+
+
+async def test_every_host_lists_the_same_fleet(hosts):
+    three = await hosts(2) + await hosts(1, fleet={"hold": "never"})
+    clients = [await ready(host) for host in three]
+    lists = [await listed(client, lambda one: len(one["hosts"]) == 3 and all(
+        host["alive"] or host["here"] for host in one["hosts"]) and one["upstreams"][0]["open"], "three hosts")
+             for client in clients]
+    for number, one in enumerate(lists):
+        assert (one["name"], one["host"], one["warning"]) == ("test", f"h{number}", None)
+        assert [(host["host"], host["may_hold"], host["here"], host["speaks"]) for host in one["hosts"]] == [
+            ("h0", True, number == 0, 1), ("h1", True, number == 1, 1), ("h2", False, number == 2, 1)]
+        assert {host["version"] for host in one["hosts"]} != {None}
+        assert [host["upstreams"][0]["differs"] for host in one["hosts"]] == [[], [], []]
+        (upstream,) = one["upstreams"]
+        assert [host["host"] for host in one["hosts"] if host["upstreams"][0]["holds"]] == [upstream["holder"]]
+        assert upstream["since"] and upstream["epoch"] and upstream["objection"] is None
+    assert len({(one["upstreams"][0]["holder"], one["upstreams"][0]["term"], one["upstreams"][0]["epoch"])
+                for one in lists}) == 1
+
+
+async def test_a_link_moves_to_the_named_host_whoever_is_asked(hosts, chat):
+    three = await hosts(3)
+    clients = [await ready(host) for host in three]
+    names = ["h0", "h1", "h2"]
+    await listed(clients[0], lambda one: len(one["hosts"]) == 3 and holder(one), "three hosts and a holder")
+    for number in range(4):
+        present = holder(await clients[0].call("fleet.list"))
+        target = [name for name in names if name != present][number % 2]
+        asked = clients[number % 3]
+        moved = await asked.call("fleet.move", upstream="chat", host=target)
+        assert (moved["upstream"], moved["namespace"], moved["holder"]) == ("chat", "/", target)
+        result = await listed(asked, lambda one: holder(one) == target and one["upstreams"][0]["open"], "the link there")
+        assert result["upstreams"][0]["next"] is None and result["upstreams"][0]["term"] == moved["term"]
+        assert (await asked.call("request", upstream="chat", event="echo", args=[number]))["args"] == [number]
+    present = holder(await clients[0].call("fleet.list"))
+    assert (await clients[1].call("fleet.move", upstream="chat"))["holder"] != present
+
+
+async def test_what_cannot_be_moved_is_refused_with_what_to_do(hosts, daemons):
+    first, other = await hosts(1) + await hosts(1, fleet={"hold": "never"})
+    client = await ready(first)
+    await listed(client, lambda one: len(one["hosts"]) == 2 and holder(one) == "h0", "two hosts and a holder")
+
+    async def refused(kind, words, **params):
+        with pytest.raises(CallError) as error:
+            await client.call("fleet.move", **params)
+        assert error.value.type == kind and words in error.value.message, error.value
+
+    await refused("UpstreamUnknown", "chat", upstream="chatt")
+    await refused("InvalidParams", "did you mean 'h1'?", upstream="chat", host="h12")
+    await refused("InvalidParams", 'hold = "never"', upstream="chat", host="h1")
+    await refused("InvalidParams", "already", upstream="chat", host="h0")
+    await refused("Conflict", "start one whose `hold`", upstream="chat")
+    with pytest.raises(CallError, match="No other host may have the link of 'chat'"):
+        await client.call("fleet.leave")
+    assert holder(await client.call("fleet.list")) == "h0"
+    alone = await (await daemons()).client()
+    for method, params in (("fleet.list", {}), ("fleet.leave", {}), ("fleet.move", {"upstream": "chat"})):
+        with pytest.raises(CallError) as error:
+            await alone.call(method, **params)
+        assert error.value.type in ("Conflict", "UpstreamUnknown"), method
+
+
+async def test_a_host_that_leaves_has_nothing_until_it_is_reloaded(hosts):
+    two = await hosts(2)
+    clients = [await ready(host) for host in two]
+    result = await listed(clients[0], lambda one: len(one["hosts"]) == 2 and holder(one), "two hosts and a holder")
+    first = int(holder(result)[1])
+    client, other = clients[first], clients[1 - first]
+    assert (await client.call("fleet.leave"))["left"] == [{"upstream": "chat", "namespace": "/"}]
+    result = await listed(other, lambda one: holder(one) == f"h{1 - first}" and one["upstreams"][0]["open"],
+                          "the other host to hold")
+    result = await listed(other, lambda one: not one["hosts"][first]["may_hold"], "it to be known as one that left")
+    assert "until it is restarted or reloaded" in (await client.call("fleet.list"))["warning"]
+    with pytest.raises(CallError, match="may not hold"):
+        await other.call("fleet.move", upstream="chat", host=f"h{first}")
+    # Where nobody else is left it takes nothing either.
+    await two[1 - first].stop()
+    await asyncio.sleep(3)
+    assert holder(await client.call("fleet.list")) is None
+    await client.call("reload")
+    await listed(client, lambda one: holder(one) == f"h{first}", "it to hold again")
+
+
+async def test_a_host_with_another_url_is_down_and_says_so(hosts, chat):
+    (first,) = await hosts(1)
+    await ready(first)
+    (other,) = await hosts(1, url=chat.url.replace("127.0.0.1", "localhost"))
+    client = await other.client()
+    await client.call("subscribe", upstream="chat")
+    status = await other.until(
+        lambda status: status["connections"][0]["reason"] == "fleet", "the reason fleet", 4 * SOON)
+    detail = status["connections"][0]["detail"]
+    assert detail.startswith("h1 and the fleet disagree about upstream.chat.url; ")
+    result = await listed(await first.client(), lambda one: len(one["hosts"]) == 2, "two hosts")
+    assert result["hosts"][1]["upstreams"][0]["differs"] == ["url"]
+    # It does not take the link of a holder that leaves for a moment.
+    other.configure({**other.settings, "upstream": {"chat": {"url": chat.url, "fleet": True}}})
+    await client.call("reload")
+    await ready(other)
+    assert (await chat.counters())["links"] == 1
+
+
+async def test_a_fleet_of_another_version_is_incompatible(hosts, redis, chat):
+    (first,) = await hosts(1)
+    await ready(first)
+    await first.stop()
+    key = "gw:test:{chat}:L"
+
+    async def beat():
+        """A holder of a later version."""
+        await redis.command("HSET", key, "own", "90@later", "holder", "later", "v", "9", "beat", "1")
+        while True:
+            await redis.command("HINCRBY", key, "beat", "1")
+            await asyncio.sleep(0.1)
+
+    task = asyncio.ensure_future(beat())
+    try:
+        (other,) = await hosts(1)
+        client = await other.client()
+        await client.call("subscribe", upstream="chat")
+        status = await other.until(
+            lambda status: status["connections"][0]["reason"] == "incompatible", "the reason incompatible", 4 * SOON)
+        assert "the fleet speaks version 9 of its protocol, and h1 speaks 1" in status["connections"][0]["detail"]
+        assert (await chat.counters())["links"] == 0
+    finally:
+        task.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await task
+
+
+async def test_of_two_daemons_with_one_name_the_older_takes_another(hosts):
+    (older,) = await hosts(1)
+    client = await ready(older)
+    (younger,) = await hosts(1, fleet={"host": "h0"})
+    result = await listed(client, lambda one: one["host"] != "h0", "the older one to have another name")
+    assert result["host"].startswith("h0-") and "is called h0 as well" in result["warning"]
+    assert f"this one is called {result['host']} until it is restarted" in older.text()
+    there = await younger.client()
+    await listed(there, lambda one: holder(one) == "h0" and one["upstreams"][0]["open"] and len(one["hosts"]) == 2,
+                 "the younger one to hold")
+    assert (await there.call("fleet.list"))["host"] == "h0"
+    # What it held stays in its list for a while, as an unused connection.
+    assert not fleet(await older.status())["holds"]
+    for host in (older, younger):
+        program = await ready(host)
+        assert (await program.call("request", upstream="chat", event="echo", args=[1]))["args"] == [1]
+
+
+@pytest.mark.parametrize("user, password, reason, words", [
+    ("host", "wrong", "refused", "refused the login"),
+    ("unprivileged", "right", "refused", "does not let this user do"),
+])
+async def test_a_redis_that_refuses_this_host_is_shown(hosts, redis, folder, user, password, reason, words):
+    await redis.command("ACL", "SETUSER", "host", "on", ">right", "~*", "&*", "+@all")
+    await redis.command("ACL", "SETUSER", "unprivileged", "on", ">right", "~other:*", "&*", "+@all")
+    secret = folder / "password"
+    secret.write_text(password)
+    secret.chmod(0o644)
+    (host,) = await hosts(1, fleet={"user": user, "password_file": str(secret)})
+    client = await host.client()
+    await client.call("subscribe", upstream="chat")
+    status = await host.until(
+        lambda status: (fleet(status) or {"redis": {"reason": None}})["redis"]["reason"], "a reason", 4 * SOON)
+    shown = fleet(status)["redis"]
+    # Where the streams may not be read the connection ends, and is made again.
+    assert shown["state"] in ("refusing", "unreachable")[user == "host":]
+    assert shown["reason"] == reason and words in shown["detail"]
+    assert (await client.call("fleet.list"))["redis"]["reason"] == reason
+    status = await host.until(
+        lambda status: status["connections"][0]["reason"] == "fleet", "the reason fleet", 4 * SOON)
+    assert words in status["connections"][0]["detail"]
+
+
+async def test_what_speaks_no_redis_is_shown(daemons, chat):
+    host = await daemons({
+        "fleet": {"name": "test", "redis": [chat.url.replace("http", "redis")], "host": "a", "lease": "1s"},
+        "upstream": {"chat": {"url": chat.url, "fleet": True}}})
+    client = await host.client()
+    await client.call("subscribe", upstream="chat")
+    status = await host.until(lambda status: fleet(status)["redis"]["reason"], "a reason", 4 * SOON)
+    assert fleet(status)["redis"]["state"] == "unreachable"
+    assert fleet(status)["redis"]["reason"] in ("protocol", "closed", "timeout")
