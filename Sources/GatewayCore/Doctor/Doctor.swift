@@ -27,13 +27,16 @@ final class Doctor {
   /// What is under way; only one thing ever is.
   private var underWay: (any HTTPExchange)?
 
+  /// What the upstream shares with other hosts; nil where it shares nothing.
+  private let fleet: FleetSubject?
+  private lazy var fleetServer = fleet.map { FleetServerExamination(self, $0) }
   private lazy var route = RouteExamination(self)
   private lazy var engineIO = EngineIOExamination(self)
   private lazy var handshake = HandshakeExamination(self)
 
   init(
     _ specification: UpstreamSpecification, _ kind: any UpstreamKind, seams: DoctorSeams, timers: Timers,
-    time: any TimeSource, limit: Duration, onFinding: @escaping (DoctorFinding) -> Void,
+    time: any TimeSource, limit: Duration, fleet: FleetSubject? = nil, onFinding: @escaping (DoctorFinding) -> Void,
     onEnd: @escaping ([DoctorFinding]) -> Void
   ) {
     self.specification = specification
@@ -41,6 +44,7 @@ final class Doctor {
     self.timers = timers
     self.time = time
     self.limit = limit
+    self.fleet = fleet
     self.onFinding = onFinding
     self.onEnd = onEnd
     connector = kind.connector(for: specification)
@@ -58,9 +62,14 @@ final class Doctor {
   /// Whether it may still begin.
   var awaitsTurn: Bool { onEnd != nil && !hasBegun }
 
-  /// Begins with the name of the server.
+  /// Begins with the fleet, where there is one, else with the name of the server.
   func start() {
     hasBegun = true
+    if let fleetServer { fleetServer.start() } else { startRoute() }
+  }
+
+  /// The fleet is in order, and this host may have the link.
+  func startRoute() {
     begin(.name)
     let settings = specification.settings
     guard !settings.headerSources.isEmpty || !settings.querySources.isEmpty else { return route.start() }

@@ -53,6 +53,9 @@ final class Fleet {
     return holder.connector
   }
 
+  /// A connection of its own to the fleet's server, to look at it; nil where there is none to be looked at.
+  func makeProbe() -> RedisProbe? { seams.makeProbe?(RedisSettings(options)) }
+
   func place(_ upstream: String, _ namespace: String) -> FleetPlace {
     FleetPlace(fleet: options.name ?? "", upstream: upstream, namespace: namespace)
   }
@@ -223,6 +226,8 @@ public struct FleetSeams {
   let machine: String
   /// The engine, which looks for its server from now on.
   let makeEngine: (RedisSettings) -> any FleetEngine
+  /// What looks at its server; nil where there is none to be looked at.
+  let makeProbe: ((RedisSettings) -> RedisProbe)?
 
   /// With Redis.
   /// - Parameter dialer: of connections that carry bytes as they come.
@@ -230,7 +235,10 @@ public struct FleetSeams {
     dialer: any TransportDialer, credentials: any CredentialReader, time: any TimeSource, timers: Timers,
     random: any RandomSource, machine: String
   ) {
-    self.init(time: time, timers: timers, random: random, machine: machine) { settings in
+    self.init(
+      time: time, timers: timers, random: random, machine: machine,
+      makeProbe: { RedisProbe($0, dialer: dialer, credentials: credentials, timers: timers) }
+    ) { settings in
       let engine = RedisEngine(settings, dialer: dialer, credentials: credentials, timers: timers, random: random)
       engine.begin()
       return engine
@@ -239,10 +247,10 @@ public struct FleetSeams {
 
   init(
     time: any TimeSource, timers: Timers, random: any RandomSource, machine: String,
-    makeEngine: @escaping (RedisSettings) -> any FleetEngine
+    makeProbe: ((RedisSettings) -> RedisProbe)? = nil, makeEngine: @escaping (RedisSettings) -> any FleetEngine
   ) {
     (self.time, self.timers, self.random) = (time, timers, random)
-    (self.machine, self.makeEngine) = (machine, makeEngine)
+    (self.machine, self.makeProbe, self.makeEngine) = (machine, makeProbe, makeEngine)
   }
 }
 

@@ -1,5 +1,13 @@
 /// What the doctor looks at, in this order. The raw values are the `step` of a finding.
 enum DoctorStep: String, CaseIterable, Sendable {
+  case fleetRedis = "fleet.redis"
+  case fleetRights = "fleet.rights"
+  case fleetMemory = "fleet.memory"
+  case fleetDisk = "fleet.disk"
+  case fleetReplicas = "fleet.replicas"
+  case fleetLease = "fleet.lease"
+  case fleetHosts = "fleet.hosts"
+  case fleetDelay = "fleet.delay"
   case name, tcp, proxy, tls, http, engine, websocket, sticky, namespace, handshake, auth
   case roundTrip = "round_trip"
 }

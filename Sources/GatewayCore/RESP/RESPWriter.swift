@@ -60,10 +60,21 @@ struct RESPWriter: Sendable {
 
   /// Writes one command: its name, and the words that `body` appends.
   mutating func write(_ name: StaticString, _ body: (inout Command) -> Void = { _ in }) {
+    write {
+      $0.append(name)
+      body(&$0)
+    }
+  }
+
+  /// Writes one command of these words, at least one.
+  mutating func write(words: [String]) {
+    write { for word in words { $0.append(word) } }
+  }
+
+  private mutating func write(_ body: (inout Command) -> Void) {
     let start = bytes.count
     var command = Command(bytes: bytes)
     bytes = []
-    command.append(name)
     body(&command)
     var head: [UInt8] = [UInt8(ascii: "*")]
     head.append(decimal: command.count)

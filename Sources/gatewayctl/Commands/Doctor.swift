@@ -11,6 +11,7 @@ struct DoctorCommand: Subcommand {
         + "round trip, and says at each step what was seen, what is wrong and what to do. The daemon does it, with its "
         + "view of the network and its secrets, on connections of its own. On a terminal readable lines; otherwise, or "
         + #"with --json, {"step":…,"verdict":…,"code":…,"seen":…,"advice":…,"took":…} for each step."#,
+      "Of an upstream that hosts share it begins with the fleet: Redis, what this host may do there, and the other hosts.",
       "Exit 0 if it works, 73 if the server refuses, 76 if it speaks another protocol, 124 if something took too long, "
         + "otherwise 69.",
     ],

@@ -130,31 +130,18 @@ final class RedisEngine: FleetEngine {
       servers.insert(first, at: 0)
     }
     hint = nil
-    guard let password = settings.password, let first = servers.first else {
-      return reach(servers[...], RedisLogin())
-    }
-    let request = SecretRequest(
-      source: password, upstream: nil, url: RedisPlace(first).description, timeLimit: first.phaseLimit)
-    credentials.read(request, while: { [weak self] in self?.isReading == true }) { [weak self] result in
+    settings.readLogin(by: credentials, while: { [weak self] in self?.isReading == true }) { [weak self] result in
       guard let self, case .reading = state else { return }
       switch result {
-      case .success(let bytes):
-        reach(servers[...], RedisLogin(user: settings.user, password: Self.withoutLineEnd(bytes)))
-      case .failure(let problem):
-        failure = RedisTrouble.noCredential(problem.message).failure(of: "")
+      case .success(let login): reach(servers[...], login)
+      case .failure(let trouble):
+        failure = trouble.failure(of: "")
         rest()
       }
     }
   }
 
   private var isReading: Bool { if case .reading = state { true } else { false } }
-
-  private static func withoutLineEnd(_ bytes: [UInt8]) -> [UInt8] {
-    var bytes = bytes
-    if bytes.last == UInt8(ascii: "\n") { bytes.removeLast() }
-    if bytes.last == UInt8(ascii: "\r") { bytes.removeLast() }
-    return bytes
-  }
 
   private func reach(_ servers: ArraySlice<DialRequest>, _ login: RedisLogin) {
     guard let request = servers.first else { return rest() }

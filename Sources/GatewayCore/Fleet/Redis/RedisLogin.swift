@@ -77,7 +77,7 @@ struct RedisLogin: Sendable {
   }
 
   /// Lines of `name:value`.
-  private static func facts(_ bytes: RawSpan) -> [String: String] {
+  static func facts(_ bytes: RawSpan) -> [String: String] {
     let text = bytes.withUnsafeBytes { String(decoding: $0, as: UTF8.self) }
     var facts: [String: String] = [:]
     for line in text.utf8.split(whereSeparator: { $0 == 10 || $0 == 13 }) {

@@ -34,6 +34,7 @@ struct DoctorCall: LocalCall {
     let number = session.makeCallNumber()
     let doctor = Doctor(
       specification, kind, seams: seams, timers: gateway.seams.timers, time: gateway.seams.time, limit: timeout,
+      fleet: gateway.upstreams.fleet.flatMap { FleetSubject($0, specification) },
       onFinding: { [weak session] in session?.say(LocalNotification.progress(id, $0)) },
       onEnd: { [weak session] in
         guard let session else { return }

@@ -1,0 +1,306 @@
+/// What the doctor looks at of a fleet: this host's share in one upstream.
+struct FleetSubject {
+  let fleet: Fleet
+  let link: FleetLink
+
+  /// Nil for an upstream that is not shared.
+  init?(_ fleet: Fleet, _ specification: UpstreamSpecification) {
+    guard specification.settings.fleet, let name = specification.name,
+      let link = fleet.link(of: fleet.place(name, specification.namespace))
+    else { return nil }
+    (self.fleet, self.link) = (fleet, link)
+  }
+
+  func key(_ part: FleetKey.Part) -> String { link.place.key(part).text }
+}
+
+extension RedisProbe: HTTPExchange {
+  func cancel() { close() }
+}
+
+/// The steps `fleet.redis`, `fleet.rights`, `fleet.memory`, `fleet.disk` and `fleet.replicas`, on a connection of their own.
+final class FleetServerExamination {
+  private unowned let doctor: Doctor
+  private let subject: FleetSubject
+  private var probe: RedisProbe?
+  private lazy var share = FleetShareExamination(doctor, subject)
+
+  init(_ doctor: Doctor, _ subject: FleetSubject) {
+    self.doctor = doctor
+    self.subject = subject
+  }
+
+  private var options: FleetOptions { subject.fleet.options }
+  private var user: String { options.user ?? "default" }
+
+  // MARK: - fleet.redis
+
+  func start() {
+    doctor.begin(.fleetRedis)
+    guard let probe = subject.fleet.makeProbe() else {
+      doctor.find(.skipped, "fleet.redis.none", "There is no Redis to look at.")
+      return doctor.startRoute()
+    }
+    self.probe = probe
+    doctor.hold(probe)
+    probe.begin { [weak self] result in
+      switch result {
+      case .success(let reached): self?.reached(reached)
+      case .failure(let misses): self?.missed(misses.all)
+      }
+    }
+  }
+
+  private func reached(_ reached: RedisProbe.Reached) {
+    let login = options.password == nil ? "without a login" : "as \(user)"
+    let seen =
+      "\(reached.place) is Redis \(reached.version), the master, over \(reached.secure ? "TLS" : "plain TCP"), \(login)."
+    let isOld = reached.version.split(separator: ".").first.flatMap { Int($0) }.map { $0 < 7 } ?? false
+    if options.user != nil, isOld {
+      doctor.find(
+        .warning, "fleet.redis.before_7", seen,
+        "Before Redis 7.0 a user cannot be let read keys that it may not write: hosts that never hold can publish all the same. Use 7.0 or later."
+      )
+    } else {
+      doctor.find(.ok, "fleet.redis.ok", seen)
+    }
+    lookAtRights()
+  }
+
+  private func missed(_ misses: [RedisProbe.Miss]) {
+    let sentences = misses.map { $0.trouble.failure(of: $0.place).detail }
+    // Of several the advice is for one that this host's configuration, or the user, is to blame for.
+    let verdicts = misses.map { Self.code(of: $0.trouble) }
+    let verdict = verdicts.first { $0.isOwn } ?? verdicts[0]
+    doctor.find(
+      .failed, verdict.code,
+      sentences.map { Doctor.sentence(UpstreamFailure(.fleet, $0)) }.joined(separator: " "),
+      verdict.advice)
+    doctor.finish()
+  }
+
+  /// `isOwn`: it lies in this host's configuration, or in the user's.
+  private static func code(of trouble: RedisTrouble) -> (code: String, isOwn: Bool, advice: String) {
+    switch trouble {
+    case .noCredential:
+      (
+        "fleet.redis.password", true,
+        "Repair `password_file` or `password_credential` in `[fleet]`: the daemon has to be able to read it."
+      )
+    case .loginMissing:
+      ("fleet.redis.login", true, "Redis wants a login: set `user` and `password_file` in `[fleet]`.")
+    case .loginRefused:
+      ("fleet.redis.login", true, "Redis does not know this user and password: compare them with 'ACL LIST' there.")
+    case .forbidden:
+      ("fleet.redis.forbidden", true, "Let this user do what every host has to: ROLE, INFO and CLIENT among it.")
+    case .tooOld: ("fleet.redis.old", true, "Use Redis or Valkey from \(RedisLogin.oldestVersion) on.")
+    case .replica:
+      ("fleet.redis.replica", false, "Only the master takes writes: name it in `redis` of `[fleet]` too.")
+    case .sentinel:
+      ("fleet.redis.foreign", true, "Name the servers that the Sentinel watches, and not the Sentinel.")
+    case .malformed, .senseless:
+      (
+        "fleet.redis.foreign", true,
+        "What listens there is no Redis: check host and port, and whether it wants rediss://."
+      )
+    case .silent:
+      ("fleet.redis.silent", false, "It takes connections and says nothing: it hangs, or something in between does.")
+    case .turnedAway:
+      (
+        "fleet.redis.turned_away", false,
+        "It has too many clients (`maxclients`), or is in protected mode: look into its log."
+      )
+    case .moved, .clusterChanges:
+      ("fleet.redis.cluster", false, "Its cluster is about to change: try again in a moment.")
+    case .loading, .busy: ("fleet.redis.busy", false, "It is not ready: try again in a moment, and look into its log.")
+    case .twoServers, .scriptsForgotten, .distrusted:
+      ("fleet.redis.unstable", false, "What stands behind that address changes: name each server by its own.")
+    case .link(let failure):
+      failure.reason == .tls
+        ? ("fleet.redis.tls", true, "Check the certificate of that Redis, and `tls.ca` in `[fleet]`.")
+        : (
+          "fleet.redis.unreachable", false,
+          "Start it, or correct `redis` in `[fleet]`; other hosts have to reach the same one."
+        )
+    }
+  }
+
+  // MARK: - fleet.rights
+
+  /// What every host does, and what one does that may hold, each in a form that changes nothing.
+  private var trials: [[String]] {
+    let (fleet, host) = (subject, subject.fleet.host)
+    let touch = "return redis.call('HDEL', KEYS[1], '')"
+    var trials = [
+      ["HGETALL", fleet.key(.lease)], ["XREVRANGE", fleet.key(.events), "+", "-", "COUNT", "1"],
+      ["XREAD", "COUNT", "1", "STREAMS", fleet.key(.events), fleet.key(.replies(host: host)), "$", "$"],
+      // An id that no stream takes: it is refused behind the rights.
+      ["XADD", fleet.key(.up), "0-0", "op", "doctor"],
+      ["XTRIM", fleet.key(.replies(host: host)), "MINID", "~", "0"],
+      ["EVAL", touch, "1", fleet.key(.hosts)], ["EVAL", touch, "1", fleet.key(.box(host: host))],
+      ["HMGET", fleet.key(.adopted), "x"],
+    ]
+    guard options.hold == .may else { return trials }
+    trials += [
+      ["EVAL", touch, "1", fleet.key(.lease)], ["EVAL", touch, "1", fleet.key(.adopted)],
+      ["XADD", fleet.key(.events), "0-0", "k", "doctor"], ["XTRIM", fleet.key(.events), "MINID", "~", "0"],
+      ["XREAD", "COUNT", "1", "STREAMS", fleet.key(.up), "$"], ["XTRIM", fleet.key(.up), "MINID", "~", "0"],
+      ["XADD", fleet.key(.replies(host: host)), "0-0", "k", "doctor"],
+    ]
+    if options.copies > 0 { trials.append(["WAIT", "0", "1"]) }
+    return trials
+  }
+
+  private func lookAtRights() {
+    doctor.begin(.fleetRights)
+    attempt(trials[...], denied: [])
+  }
+
+  private func attempt(_ trials: ArraySlice<[String]>, denied: [String]) {
+    guard let trial = trials.first else { return rightsSeen(denied, of: self.trials.count) }
+    probe?.ask(trial) { [weak self] answer in
+      guard let self else { return }
+      var denied = denied
+      switch answer {
+      case .none: return lost()
+      case .error(let error):
+        if case .refused(.forbidden) = error.meaning { denied.append(Self.name(of: trial)) }
+      case .value: break
+      }
+      attempt(trials.dropFirst(), denied: denied)
+    }
+  }
+
+  /// A script is told by what it does.
+  private static func name(of trial: [String]) -> String {
+    guard trial[0] == "EVAL" else { return "\(trial[0]) \(trial.first { $0.hasPrefix("gw:") } ?? "")" }
+    return "EVAL with HDEL \(trial[3])"
+  }
+
+  private func rightsSeen(_ denied: [String], of count: Int) {
+    guard denied.isEmpty else {
+      doctor.find(
+        .failed, "fleet.rights.missing", "The user \(user) may not do \(denied.joined(separator: ", ")).",
+        "Give it the commands and keys: 'ACL SETUSER \(user) ~gw:\(subject.link.place.fleet):* +@all -@dangerous +info +role', or what is named here alone."
+      )
+      return doctor.finish()
+    }
+    doctor.find(.ok, "fleet.rights.ok", "The user \(user) may do all \(count) things that this host has to.")
+    ask("memory") { [weak self] in self?.memorySeen($0) }
+  }
+
+  private func lost() {
+    doctor.find(
+      .failed, "\(doctor.step.rawValue).lost", "The connection to Redis ended.",
+      "Look into the log of Redis, and try again.")
+    doctor.finish()
+  }
+
+  // MARK: - fleet.memory
+
+  /// A section of INFO, as its facts.
+  private func ask(_ section: String, _ done: @escaping ([String: String]) -> Void) {
+    probe?.ask(["INFO", section]) { [weak self] answer in
+      guard case .value(.bytes(let bytes)) = answer else {
+        self?.lost()
+        return
+      }
+      done(RedisLogin.facts(bytes.span.bytes))
+    }
+  }
+
+  private func memorySeen(_ facts: [String: String]) {
+    doctor.begin(.fleetMemory)
+    let used = facts["used_memory"].flatMap { Int($0) } ?? 0
+    let limit = facts["maxmemory"].flatMap { Int($0) } ?? 0
+    let policy = facts["maxmemory_policy"] ?? "unknown"
+    let amount = "\(used >> 20) MiB" + (limit > 0 ? " of \(limit >> 20) MiB" : ", without a limit,")
+    let seen = "Redis has \(amount) in use; when it is full it does as \(policy) says."
+    if limit > 0, used >= limit {
+      doctor.find(
+        .failed, "fleet.memory.full", seen, "It is full: raise `maxmemory`, or take from it what else is there.")
+      return doctor.finish()
+    }
+    if limit > 0, policy != "noeviction" {
+      doctor.find(
+        .warning, "fleet.memory.evicts", seen,
+        "Set `maxmemory-policy noeviction`: what it throws away is missing in the fleet, and with it who holds.")
+    } else if limit > 0, used > limit / 10 * 9 {
+      doctor.find(
+        .warning, "fleet.memory.scarce", seen, "Raise `maxmemory`, or lower `history.events` of the upstream.")
+    } else {
+      doctor.find(.ok, "fleet.memory.ok", seen)
+    }
+    ask("persistence") { [weak self] in self?.persistenceSeen($0) }
+  }
+
+  // MARK: - fleet.disk
+
+  private func persistenceSeen(_ facts: [String: String]) {
+    doctor.begin(.fleetDisk)
+    guard facts["aof_enabled"] == "1" else {
+      doctor.find(
+        .warning, "fleet.disk.off", "Redis keeps no append-only file.",
+        "After a restart of it the fleet has another epoch, and its hosts repeat what they are not sure of: set `appendonly yes`."
+      )
+      return askReplicas()
+    }
+    guard facts["aof_last_write_status"] != "err" else {
+      doctor.find(
+        .failed, "fleet.disk.failing", "Redis cannot write its append-only file.",
+        "Look for room on its disk, and into its log.")
+      return doctor.finish()
+    }
+    probe?.ask(["CONFIG", "GET", "appendfsync"]) { [weak self] in self?.syncSeen($0) }
+  }
+
+  private func syncSeen(_ answer: RedisProbe.Answer) {
+    var mode: String?
+    if case .value(.array(let parts)) = answer, case .bytes(let bytes)? = parts.last {
+      mode = String(decoding: bytes, as: UTF8.self)
+    }
+    switch mode {
+    case "always": doctor.find(.ok, "fleet.disk.ok", "Redis has everything on its disk that it has acknowledged.")
+    case "no":
+      doctor.find(
+        .warning, "fleet.disk.late", "Redis leaves it to its system when something is on the disk.",
+        "When its machine dies that may be half a minute of the fleet: set `appendfsync everysec`.")
+    case nil:
+      doctor.find(
+        .ok, "fleet.disk.ok",
+        "Redis keeps an append-only file; how often it is synced this user may not see (CONFIG GET).")
+    default:
+      doctor.find(
+        .ok, "fleet.disk.ok", "Redis keeps an append-only file; when its machine dies at most a second is lost.")
+    }
+    askReplicas()
+  }
+
+  // MARK: - fleet.replicas
+
+  private func askReplicas() { ask("replication") { [weak self] in self?.replicasSeen($0) } }
+
+  private func replicasSeen(_ facts: [String: String]) {
+    doctor.begin(.fleetReplicas)
+    let count = facts["connected_slaves"].flatMap { Int($0) } ?? 0
+    let seen =
+      "\(count) \(count == 1 ? "replica is" : "replicas are") connected, and \(options.copies) must confirm (`copies`)."
+    if count < options.copies {
+      doctor.find(
+        .failed, "fleet.replicas.few", seen,
+        "Without as many no host can hold: start them, or lower `copies` in `[fleet]`.")
+      return doctor.finish()
+    }
+    if options.copies == 0, count > 0 {
+      doctor.find(
+        .warning, "fleet.replicas.unconfirmed", seen,
+        "At a failover two hosts may write for a lease, and what was not copied is lost: set `copies = 1` on all hosts."
+      )
+    } else if options.copies == 0 {
+      doctor.find(.skipped, "fleet.replicas.none", "There are no replicas, and none must confirm.")
+    } else {
+      doctor.find(.ok, "fleet.replicas.ok", seen)
+    }
+    if let probe { share.start(probe) }
+  }
+}

@@ -1,0 +1,161 @@
+/// The steps `fleet.lease`, `fleet.hosts` and `fleet.delay`: what the hosts make of it.
+final class FleetShareExamination {
+  private unowned let doctor: Doctor
+  private let subject: FleetSubject
+  private var probe: RedisProbe?
+
+  init(_ doctor: Doctor, _ subject: FleetSubject) {
+    self.doctor = doctor
+    self.subject = subject
+  }
+
+  private var lease: Duration { subject.link.settings.lease }
+
+  func start(_ probe: RedisProbe) {
+    self.probe = probe
+    doctor.begin(.fleetLease)
+    readLease { [weak self] first in
+      guard let self else { return }
+      // A holder raises its beat every third of the lease.
+      doctor.timers.after(lease / 2) { [weak self] in self?.readLease { self?.leaseSeen(first, $0) } }
+    }
+  }
+
+  private func rows(_ part: FleetKey.Part, _ done: @escaping ([String: [UInt8]]) -> Void) {
+    probe?.ask(["HGETALL", subject.key(part)]) { [weak self] answer in
+      guard case .value(.array(let parts)) = answer else {
+        self?.lost()
+        return
+      }
+      var rows: [String: [UInt8]] = [:]
+      for at in stride(from: 0, to: parts.count - 1, by: 2) {
+        if case .bytes(let name) = parts[at], case .bytes(let value) = parts[at + 1] {
+          rows[String(decoding: name, as: UTF8.self)] = value
+        }
+      }
+      done(rows)
+    }
+  }
+
+  private func readLease(_ done: @escaping (FleetLeaseRecord) -> Void) { rows(.lease) { done(FleetLeaseRecord($0)) } }
+
+  private func lost() {
+    doctor.find(
+      .failed, "\(doctor.step.rawValue).lost", "The connection to Redis ended.",
+      "Look into the log of Redis, and try again.")
+    doctor.finish()
+  }
+
+  // MARK: - fleet.lease
+
+  private func leaseSeen(_ first: FleetLeaseRecord, _ record: FleetLeaseRecord) {
+    switch record.holder {
+    case nil:
+      doctor.find(
+        .warning, "fleet.lease.never", "No host has ever held the link.",
+        "A host that may hold takes it after a lease: start one, with `hold = \"may\"`.")
+    case "":
+      doctor.find(
+        .warning, "fleet.lease.free",
+        "\(record.own?.host ?? "The last host") has given the link back, and no host has taken it.",
+        "Start a host that may hold, or look why those that run do not ('gatewayctl fleet').")
+    case let holder?:
+      let term = "in term \(record.own?.term ?? 0)\(age(record))"
+      if first.sight == record.sight {
+        doctor.find(
+          .warning, "fleet.lease.silent",
+          "\(holder) holds the link \(term), and has said nothing for \((lease / 2).milliseconds) ms.",
+          "If it stays so another host takes over; look whether \(holder) lives and reaches Redis.")
+      } else {
+        doctor.find(
+          record.isOpen ? .ok : .warning, record.isOpen ? "fleet.lease.ok" : "fleet.lease.down",
+          "\(holder) holds the link \(term); the link to the server is \(record.isOpen ? "up" : "down").",
+          record.isOpen ? nil : "Look on \(holder) why: 'gatewayctl status' there, and 'gatewayctl doctor'.")
+      }
+    }
+    doctor.begin(.fleetHosts)
+    rows(.hosts) { [weak self] in self?.hostsSeen($0.compactMapValues { FleetHostRow($0) }, record) }
+  }
+
+  private func age(_ record: FleetLeaseRecord) -> String {
+    guard let since = record.since else { return "" }
+    let seconds = max(0, doctor.time.wallMilliseconds - Int64(clamping: since)) / 1_000
+    return ", for \(seconds) s by its clock"
+  }
+
+  // MARK: - fleet.hosts
+
+  private func hostsSeen(_ hosts: [String: FleetHostRow], _ record: FleetLeaseRecord) {
+    let fleet = subject.fleet
+    if let objection = subject.link.settings.objection(to: record) {
+      doctor.find(
+        .failed, objection.reason == .incompatible ? "fleet.hosts.version" : "fleet.hosts.differ",
+        Doctor.sentence(UpstreamFailure(.fleet, objection.detail)),
+        objection.reason == .incompatible
+          ? "Install the same gatewayd on all hosts of the fleet."
+          : "Make these settings the same on all hosts, and reload.")
+      return doctor.finish()
+    }
+    let roster = subject.link.roster
+    let alive = hosts.keys.filter { $0 == fleet.host || roster.isAlive($0) != false }.sorted()
+    let heirs = alive.filter { hosts[$0]?.details.mayHold == true }
+    let versions = Set(alive.compactMap { hosts[$0]?.details.release }.filter { !$0.isEmpty }).sorted()
+    let seen =
+      "\(alive.count) of \(hosts.count) known hosts live, \(heirs.count) of which may hold; gatewayd \(versions.joined(separator: ", "))."
+    let odd = alive.filter { !(hosts[$0]?.details.agreement.differences(from: record.agreement).isEmpty ?? true) }
+    if let taken = fleet.takenName {
+      doctor.find(
+        .warning, "fleet.hosts.namesake",
+        "\(seen) Another daemon of the fleet is called \(taken), as this one was to be.",
+        "Give each host a `host` of its own in `[fleet]`, and restart this one.")
+    } else if !odd.isEmpty {
+      doctor.find(
+        .warning, "fleet.hosts.others_differ",
+        "\(seen) \(odd.joined(separator: ", ")): other settings than the holder.",
+        "'gatewayctl fleet' names the settings: make them the same on all hosts.")
+    } else if versions.count > 1 {
+      doctor.find(.warning, "fleet.hosts.versions", seen, "Install the same version on all hosts.")
+    } else if heirs.count < 2 {
+      doctor.find(
+        .warning, "fleet.hosts.no_heir", seen,
+        "When the one that holds dies no other takes over: let a second host hold.")
+    } else {
+      doctor.find(.ok, "fleet.hosts.ok", seen)
+    }
+    measure()
+  }
+
+  // MARK: - fleet.delay
+
+  /// An entry there and back. No host knows the word in it.
+  private func measure() {
+    doctor.begin(.fleetDelay)
+    let began = doctor.time.now
+    let key = subject.key(.up)
+    probe?.ask(["XADD", key, "*", "op", "doctor"]) { [weak self] answer in
+      guard let self else { return }
+      guard case .value(.bytes(let id)) = answer else { return delaySeen(doctor.time.now - began, answer) }
+      let text = String(decoding: id, as: UTF8.self)
+      probe?.ask(["XRANGE", key, text, text]) { [weak self] answer in
+        guard let self else { return }
+        let took = doctor.time.now - began
+        probe?.ask(["XDEL", key, text]) { [weak self] _ in self?.delaySeen(took, answer) }
+      }
+    }
+  }
+
+  private func delaySeen(_ took: Duration, _ answer: RedisProbe.Answer) {
+    if case .none = answer { return lost() }
+    let seen = "An entry takes \(Double(took.nanoseconds / 100_000) / 10) ms to Redis and back."
+    if took >= lease / 10 {
+      doctor.find(
+        .warning, "fleet.delay.slow", seen,
+        "That is much of the lease of \(lease.milliseconds) ms: raise `lease` on all hosts, or have Redis nearer.")
+    } else {
+      doctor.find(.ok, "fleet.delay.ok", seen)
+    }
+    probe?.close()
+    guard subject.fleet.options.hold == .may else { return doctor.finish() }
+    doctor.startRoute()
+  }
+}

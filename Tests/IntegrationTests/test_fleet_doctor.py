@@ -1,0 +1,136 @@
+"""What `doctor` says of an upstream that hosts share, with a real Redis, sound and broken."""
+
+import pytest
+
+import redis_server
+from patience import SOON
+
+pytestmark = pytest.mark.skipif(redis_server.program() is None, reason=redis_server.MISSING)
+
+FLEET = ["fleet.redis", "fleet.rights", "fleet.memory", "fleet.disk", "fleet.replicas", "fleet.lease", "fleet.hosts", "fleet.delay"]
+
+
+@pytest.fixture
+async def redis(folder):
+    server = await redis_server.RedisServer(folder / "redis", ["--appendonly", "yes"]).start()
+    yield server
+    await server.close()
+
+
+@pytest.fixture
+async def hosts(daemons, redis, chat):
+    made = []
+
+    async def make(count=1, fleet=None, **upstream):
+        for _ in range(count):
+            made.append(await daemons({
+                "fleet": {"name": "test", "redis": [redis.url], "host": f"h{len(made)}", "lease": "1s", "adopt": "3s",
+                          **(fleet or {})},
+                "upstream": {"chat": {"url": chat.url, "fleet": True, **upstream}}}))
+        return made[-count:]
+
+    return make
+
+
+async def examined(host):
+    """The steps, with what every one of them must have."""
+    result = await (await host.client()).call("doctor", upstream="chat", timeout=int(SOON * 1000))
+    for step in result["steps"]:
+        assert step["code"].startswith(step["step"] + ".") and step["seen"].endswith("."), step
+        assert step["advice"] or step["verdict"] in ("ok", "skipped"), step
+    verdicts = [step["verdict"] for step in result["steps"]]
+    assert "failed" not in verdicts[:-1]
+    return result["steps"]
+
+
+def codes(steps):
+    return [step["code"] for step in steps]
+
+
+def found(steps, name):
+    return next(step for step in steps if step["step"] == name)
+
+
+async def test_a_sound_fleet_and_the_server_behind_it(hosts):
+    two = await hosts(2)
+    for host in two:
+        await host.connected(upstream="chat")
+    for host in two:
+        steps = await examined(host)
+        assert codes(steps)[:9] == [
+            "fleet.redis.ok", "fleet.rights.ok", "fleet.memory.ok", "fleet.disk.ok", "fleet.replicas.none",
+            "fleet.lease.ok", "fleet.hosts.ok", "fleet.delay.ok", "name.ok"]
+        assert codes(steps)[-1] == "round_trip.ok"
+        assert found(steps, "fleet.hosts")["seen"].startswith("2 of 2 known hosts live, 2 of which may hold; gatewayd ")
+
+
+async def test_gatewayctl_shows_the_steps_and_ends_with_69(hosts, redis, ctl):
+    (host,) = await hosts(1)
+    await host.connected(upstream="chat")
+    outcome = await ctl(host, "doctor", "chat")
+    assert outcome.code == 0 and outcome.out.count('"step":"fleet.') == len(FLEET)
+    await redis.kill()
+    outcome = await ctl(host, "doctor", "chat")
+    assert outcome.code == 69 and "redis" in outcome.err and outcome.out.count('"step"') == 1
+
+
+async def test_a_host_that_never_holds_needs_no_way_to_the_server(hosts):
+    (host,) = await hosts(1, fleet={"hold": "never"})
+    steps = await examined(host)
+    assert [step["step"] for step in steps] == FLEET
+    assert (found(steps, "fleet.lease")["code"], found(steps, "fleet.hosts")["code"]) == (
+        "fleet.lease.never", "fleet.hosts.no_heir")
+
+
+async def test_a_redis_that_is_not_as_it_should_be(hosts, redis):
+    (host,) = await hosts(1)
+    await host.connected(upstream="chat")
+    await redis.command("CONFIG", "SET", "maxmemory", "200mb")
+    await redis.command("CONFIG", "SET", "maxmemory-policy", "allkeys-lru")
+    await redis.command("CONFIG", "SET", "appendonly", "no")
+    steps = await examined(host)
+    assert found(steps, "fleet.memory")["code"] == "fleet.memory.evicts"
+    assert found(steps, "fleet.disk")["code"] == "fleet.disk.off"
+    assert found(steps, "fleet.hosts")["code"] == "fleet.hosts.no_heir"
+    await redis.command("CONFIG", "SET", "maxmemory", "1mb")
+    await redis.command("CONFIG", "SET", "maxmemory-policy", "noeviction")
+    assert codes(await examined(host))[-1] == "fleet.memory.full"
+
+
+async def test_rights_that_are_missing_are_named(hosts, redis, folder):
+    secret = folder / "password"
+    secret.write_text("right")
+    secret.chmod(0o644)
+    await redis.command("ACL", "SETUSER", "edge", "on", ">right", "~*", "&*", "+@all", "-xtrim")
+    (host,) = await hosts(1, fleet={"user": "edge", "password_file": str(secret)})
+    steps = await examined(host)
+    assert codes(steps)[-1] == "fleet.rights.missing"
+    assert "edge may not do XTRIM gw:test:{chat}:" in steps[-1]["seen"] and "XADD" not in steps[-1]["seen"]
+    secret.write_text("wrong")
+    steps = await examined(host)
+    assert codes(steps) == ["fleet.redis.login"] and "refused the login" in steps[0]["seen"]
+    secret.unlink()
+    assert codes(await examined(host)) == ["fleet.redis.password"]
+
+
+async def test_what_is_no_redis(daemons, chat, closed_port):
+    for url, code in ((chat.url.replace("http", "redis"), "fleet.redis.foreign"),
+                      (f"redis://127.0.0.1:{closed_port}", "fleet.redis.unreachable")):
+        host = await daemons({"fleet": {"name": "test", "redis": [url], "host": "a"},
+                              "upstream": {"chat": {"url": chat.url, "fleet": True}}})
+        assert codes(await examined(host)) == [code]
+
+
+async def test_replicas_that_are_missing(hosts):
+    (host,) = await hosts(1, fleet={"copies": 1})
+    steps = await examined(host)
+    assert codes(steps)[-1] == "fleet.replicas.few"
+
+
+async def test_a_host_that_disagrees(hosts, chat):
+    (first,) = await hosts(1)
+    await first.connected(upstream="chat")
+    (other,) = await hosts(1, url=chat.url.replace("127.0.0.1", "localhost"))
+    steps = await examined(other)
+    assert codes(steps)[-1] == "fleet.hosts.differ" and "upstream.chat.url" in steps[-1]["seen"]
+    assert found(await examined(first), "fleet.hosts")["code"] == "fleet.hosts.others_differ"
