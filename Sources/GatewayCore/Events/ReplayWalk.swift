@@ -93,6 +93,12 @@ struct ReplayWalk {
         because:
           "the epoch '\(wanted.shortened(to: 64))' has no event \(sequence) yet, so what was seen was another history")
     }
+    guard sequence >= spans[0].start else {
+      // What was heard here first of the oldest epoch, or is kept, came later.
+      begin(behind: spans[0].start, of: spans[0])
+      return replay.expire(
+        (sequence + 1)...spans[0].start, count: spans[0].start - sequence, epoch: spans[0].epoch)
+    }
     // Numbers below an epoch are those of a replay that was cut short: its reader knew the epoch from the answer.
     let first = sequence >= spans[named].start ? named : spans.lastIndex { $0.start <= sequence } ?? 0
     begin(behind: max(min(sequence, last(of: first, history)), spans[first].start), of: spans[first])

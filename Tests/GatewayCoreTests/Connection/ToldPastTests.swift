@@ -273,8 +273,15 @@ import Testing
     #expect(client.read() == [])
   }
 
+  /// When the program comes to the host.
+  enum Arrival: CaseIterable {
+    /// While it reaches nothing, and then for longer than a call waits; or before it has read anything; or afterwards.
+    case unreached, early, late
+  }
+
   /// Whatever a host has missed, and wherever its program was before.
-  @Test(arguments: 0..<400) func whatIsToldIsAllThatCameLaterAndNothingTwice(_ seed: UInt64) {
+  @Test(arguments: 0..<300, Arrival.allCases)
+  func whatIsToldIsAllThatCameLaterAndNothingTwice(_ seed: UInt64, _ arrival: Arrival) {
     let random = FakeRandom(seed: seed)
     func below(_ count: UInt64) -> Int { Int(random.bits() % count) }
     var places: [(epoch: String, number: UInt64, isFirst: Bool)] = []
@@ -289,16 +296,27 @@ import Testing
     let seen = below(UInt64(places.count))
     let first = below(UInt64(places.count))
     let present = max(seen, places.count - 1 - below(3))
-    let client = subscribeUnreached(places[seen].epoch, Int(places[seen].number))
+    let (epoch, sequence) = (places[seen].epoch, Int(places[seen].number))
+    harness.client().call("subscribe", #"{"upstream":"chat"}"#)
+    let client = arrival == .unreached ? subscribeUnreached(epoch, sequence) : harness.client()
+    var early: [String] = []
+    if arrival == .early { early = subscribe(client, epoch, sequence) }
     for index in places.indices {
       let place = places[index]
       if index >= first { emit(place.epoch, place.number...place.number) }
       if index == present {
+        // The opening says so where nothing is kept.
+        channel.place(EventPlace(epoch: place.epoch, sequence: place.number + 1, time: 0))
         tellPast()
         channel.accept()
       }
     }
-    let lines = told(client.read())
+    if arrival == .late {
+      early = subscribe(client, epoch, sequence)
+      tellPast()
+    }
+    harness.pass(.milliseconds(10))
+    let lines = (early + told(client.read())).filter { $0 != "answer" }
     let wanted = places[max(first, seen + 1)...].map { "\($0.number)" }
     #expect(lines.filter { $0 != "gap" } == Array(wanted))
     let isWhole = first <= seen + 1 && !places[(seen + 1)...].contains { $0.isFirst }

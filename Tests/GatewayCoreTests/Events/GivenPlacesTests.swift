@@ -70,6 +70,16 @@ import Testing
     #expect(lines.contains { $0.contains("the epoch 'e2' is not known") })
   }
 
+  @Test func whatCameBeforeTheFirstEventThatThisHostHasHeardOfAnEpochIsAGap() {
+    emit("e1", 5)
+    emit("e1", 6)
+    let late = harness.client()
+    let lines = late.call("subscribe", #"{"upstream":"chat","subscription":"t","since":{"epoch":"e1","seq":2}}"#)
+    #expect(lines.first?.contains(#""recovered":false"#) == true)
+    #expect(lines.dropFirst().first?.contains(#""from":3,"to":4,"count":2,"reason":"expired""#) == true, "\(lines)")
+    #expect(HarnessClient.values(lines).compactMap { $0["params"]?["seq"]?.integerValue } == [5, 6])
+  }
+
   @Test func aNewSubscriberBeginsNoEpochOfItsOwn() {
     emit("e1", 5)
     client.call("unsubscribe", #"{"subscription":"s"}"#)
