@@ -1,5 +1,6 @@
 /* Preloaded into a program it moves that program's wall clock by as many nanoseconds as stand in the first eight bytes of the
-   file that WALL_CLOCK names, at every moment anew. All other clocks, and timers, are the kernel's. */
+   file that WALL_CLOCK names, at every moment anew. All other clocks, and timers, are the kernel's.
+   (Debian's libfaketime moves timers of CLOCK_BOOTTIME as well, which then never ring, and does not get along with jemalloc.) */
 
 #define _GNU_SOURCE
 #include <fcntl.h>
