@@ -237,7 +237,7 @@ extension Daemon {
       refusal = problems.first
       announceReady()
     case .clientAttached, .clientDetached, .clientDropped, .quotaExceeded, .connectionMoved, .connectionReleased,
-      .sendFailed, .interestRefused, .stopping, .sendsKept, .outbox, .outboxWarning, .history, .fleetNameTaken,
+      .sendFailed, .interestRefused, .stopping, .sendsKept, .outbox, .outboxWarning, .history, .fleetNameTaken, .fleet,
       .internalError:
       status.changed()
     }

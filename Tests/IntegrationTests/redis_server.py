@@ -36,6 +36,8 @@ class RedisServer:
         self.wrapper = []
         self.environment = {}
         self.host = "127.0.0.1"
+        self.tls = None
+        """Where its certificate and key are, without `.pem` and `.key`; then the port wants TLS."""
         self.port = 0
         self.process = None
 
@@ -50,10 +52,13 @@ class RedisServer:
 
     async def restart(self):
         """False where somebody else has taken the port."""
+        ports = ["--port", str(self.port)]
+        if self.tls:
+            ports = ["--port", "0", "--tls-port", str(self.port), "--tls-cert-file", f"{self.tls}.pem", "--tls-key-file",
+                     f"{self.tls}.key", "--tls-ca-cert-file", self.tls.with_name("ca.pem"), "--tls-auth-clients", "no"]
         self.process = await processes.spawn(
-            *self.wrapper, self.name, "--bind", self.host, "--port", str(self.port), "--dir", str(self.folder), "--save", "",
-            *self.arguments, env=os.environ | self.environment, stdin=asyncio.subprocess.DEVNULL,
-            stdout=asyncio.subprocess.PIPE)
+            *self.wrapper, self.name, "--bind", self.host, *ports, "--dir", str(self.folder), "--save", "", *self.arguments,
+            env=os.environ | self.environment, stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.PIPE)
 
         async def ready():
             while line := await self.process.stdout.readline():
@@ -72,7 +77,11 @@ class RedisServer:
 
     @property
     def url(self):
-        return f"redis://{self.host}:{self.port}"
+        return f"redis{'s' if self.tls else ''}://{self.host}:{self.port}"
+
+    @property
+    def client_options(self):
+        return ["--tls", "--insecure"] if self.tls else []
 
     def pause(self):
         """Freezes the process: connections stay open and nothing answers."""
@@ -83,10 +92,15 @@ class RedisServer:
 
     async def command(self, *words):
         """One command, from where the server is; returns the first line of its answer."""
+        return (await self.lines(*words))[0]
+
+    async def lines(self, *words):
+        """The same with all lines."""
         process = await processes.spawn(
-            *self.wrapper, CLIENT, "-h", self.host, "-p", str(self.port), *words, stdout=asyncio.subprocess.PIPE)
+            *self.wrapper, CLIENT, "-h", self.host, "-p", str(self.port), *self.client_options, *words,
+            stdout=asyncio.subprocess.PIPE)
         output, _ = await within(process.communicate(), f"Redis to {words[0]}")
-        return output.decode().partition("\n")[0]
+        return output.decode().replace("\r", "").removesuffix("\n").split("\n")
 
     async def kill(self):
         await processes.kill(self.process)

@@ -96,6 +96,11 @@ final class FleetServerExamination {
     case .tooOld: ("fleet.redis.old", true, "Use Redis or Valkey from \(RedisLogin.oldestVersion) on.")
     case .replica:
       ("fleet.redis.replica", false, "Only the master takes writes: name it in `redis` of `[fleet]` too.")
+    case .bare, .bettered:
+      (
+        "fleet.redis.replica", false,
+        "Start the replicas that `copies` of `[fleet]` wants, or name the master that has them."
+      )
     case .sentinel:
       ("fleet.redis.foreign", true, "Name the servers that the Sentinel watches, and not the Sentinel.")
     case .malformed, .senseless:

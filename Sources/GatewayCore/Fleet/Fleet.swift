@@ -30,6 +30,9 @@ final class Fleet {
   /// Another daemon has this host's name, and this one has another from now on.
   var onRenamed: (_ old: String, _ new: String) -> Void = { _, _ in }
 
+  /// Told what becomes of Redis.
+  var onReport: (FleetReport) -> Void = { _ in }
+
   /// Nil where the configuration wants none.
   init?(_ options: FleetOptions, _ seams: FleetSeams) {
     guard options.isWanted else { return nil }
@@ -38,6 +41,7 @@ final class Fleet {
     host = options.host ?? seams.machine
     instance = seams.random.uuid()
     engine = seams.makeEngine(RedisSettings(options))
+    engine.onReport = { [weak self] in self?.onReport($0) }
   }
 
   /// What a connection of an upstream speaks to: of one that the fleet shares it is the fleet.
@@ -89,6 +93,7 @@ final class Fleet {
     var own = FleetSettings(place: place, host: host)
     (own.lease, own.grace, own.adopt) = (options.lease, options.grace, options.adopt)
     own.servers = options.redis.map(\.host)
+    let engine = engine.share(of: place)
     own.agreement = agreement
     let link = FleetLink(own, engine: engine, timers: seams.timers, details: details(agreement))
     link.onNamesake = { [weak self] in self?.takeAnotherName() }
@@ -149,6 +154,7 @@ final class Fleet {
       members[place] = nil
       member.link.box.withdraw()
       member.holder?.leave()
+      let engine = engine.share(of: place)
       member.link.roster.stop()
       wait(for: [member], until: seams.time.now + Self.leaveLimit) { [engine] in
         engine.remove(member.link)

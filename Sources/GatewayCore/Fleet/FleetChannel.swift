@@ -35,7 +35,7 @@ final class FleetChannel {
     timer = link.timers.after(delay) { [weak self] in
       guard let self else { return }
       // What failed last says more than what failed first.
-      end(UpstreamFailure(.fleet, link.engine.failure?.detail ?? sentence))
+      end(UpstreamFailure(.fleet, link.trouble?.detail ?? sentence))
     }
   }
 
@@ -77,6 +77,11 @@ final class FleetChannel {
   }
 
   func lifeBegan() { advance() }
+
+  /// The engine refuses what a conversation would need.
+  func refused(_ failure: UpstreamFailure) {
+    if state == .waiting { end(UpstreamFailure(.fleet, failure.detail)) }
+  }
 
   private func advance() {
     guard isCurrent else { return }

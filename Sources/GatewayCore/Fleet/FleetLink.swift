@@ -10,6 +10,13 @@ final class FleetLink {
   /// How far the events and the replies were told, or passed over.
   private(set) var read = FleetPosition.start
   private var readReplies = FleetPosition.start
+  /// The server that events were read of last.
+  private var readRun: String?
+  /// The last event that was told of each of the last conversations.
+  private var lasts: [FleetPosition] = []
+  private static let lastsLimit = 16
+  /// Events up to this number were told before, and may be read again.
+  private var told: UInt64 = 0
   private var repliesRead = 0
   /// Replies between two that the engine forgets.
   private static let trimStep = 256
@@ -81,7 +88,7 @@ final class FleetLink {
 
   /// Reads the events up to now, and is told when that is done; not reached, with all else as soon as it is.
   func readToPresent() {
-    if engine.server != nil { engine.readOn(place.key(.events), after: read, for: self) }
+    if engine.server != nil { readEvents() }
   }
 
   /// The channel has ended: nothing is read until the next one.
@@ -94,7 +101,35 @@ final class FleetLink {
   /// First the replies: what was answered in a conversation is heard before its end.
   private func readOn() {
     engine.readOn(place.key(.replies(host: host)), after: readReplies, for: self)
-    engine.readOn(place.key(.events), after: read, for: self)
+    readEvents()
+  }
+
+  private func readEvents() {
+    guard let run = engine.server?.run else { return }
+    guard readRun != nil, run != readRun else {
+      readRun = run
+      return engine.readOn(place.key(.events), after: read, for: self)
+    }
+    // A server that was master once more than one was has had markers that no other has.
+    engine.newest(of: place.key(.events)) { [weak self] outcome in
+      guard let self, channel != nil, engine.server?.run == run else { return }
+      switch outcome {
+      case .done(let newest?):
+        if newest.position.conversation < read.conversation { goBack(to: newest.position) }
+      case .done(nil), .refused: break
+      case .fenced, .unanswered: return
+      }
+      readRun = run
+      engine.readOn(place.key(.events), after: read, for: self)
+    }
+  }
+
+  /// To the beginning of a conversation: its opening is read again, and what was told of it is not told again.
+  private func goBack(to position: FleetPosition) {
+    lasts.removeAll { $0.conversation > position.conversation }
+    told = lasts.map(\.number).max() ?? 0
+    read = FleetPosition(position.conversation - min(1, position.conversation), .max)
+    present = nil
   }
 
   // MARK: - Saying
@@ -277,6 +312,13 @@ extension FleetLink: FleetEngineReceiver {
     }
   }
 
+  func engineRefused(_ failure: UpstreamFailure, of place: FleetPlace) {
+    if place == self.place { channel?.refused(failure) }
+  }
+
+  /// Why nothing is heard of the fleet; nil where that is not known.
+  var trouble: UpstreamFailure? { engine.failure ?? engine.refusal(of: place) }
+
   func engineReachedEnd(of key: FleetKey) {
     if key.part == .events { channel?.reachedEnd() }
   }
@@ -299,8 +341,17 @@ extension FleetLink: FleetEngineReceiver {
       }
       tops.note(position)
       (read, sequence) = (position, position.number)
+      guard position.number > told else { return }
+      note(position)
       channel.take(entry, at: position, epoch: epoch)
     }
+  }
+
+  /// It is told.
+  private func note(_ position: FleetPosition) {
+    if lasts.last?.conversation == position.conversation { lasts.removeLast() }
+    lasts.append(position)
+    if lasts.count > Self.lastsLimit { lasts.removeFirst() }
   }
 
   /// False for an opening that ends a conversation: it is for the next channel, and so is what stands behind it.

@@ -37,6 +37,8 @@ final class FleetPublisher {
   private var keptBytes = 0
   /// The engine has everything that is kept: what is new may follow.
   private var isHealed = false
+  /// The engine had no room for an event, or did not take it for another reason: it is asked about one before all others.
+  private var isRefused = false
   /// An end that the engine has not confirmed.
   private var unsaidEnd: UpstreamFailure?
 
@@ -83,7 +85,7 @@ final class FleetPublisher {
     forgetKept()
     beginnings = Ring()
     (marks, oldest) = (Ring(), 0)
-    (fresh, unsaidEnd, state, isHealed) = ([], nil, .idle, true)
+    (fresh, unsaidEnd, state, isHealed, isRefused) = ([], nil, .idle, true, false)
   }
 
   /// This host does not hold any more.
@@ -102,12 +104,28 @@ final class FleetPublisher {
     guard let own, !isHealed else { return }
     engine.newest(of: place.key(.events)) { [weak self] outcome in
       guard let self, self.own == own, case .done(let newest) = outcome, !isHealed else { return }
-      // In one step: what is kept, and then the opening for what is new.
       let all = kept
-      for record in all.drained() where record.position > newest?.position ?? .start { append(record) }
-      isHealed = true
+      let missing = all.drained().drop { $0.position <= newest?.position ?? .start }
+      if isRefused, let first = missing.first { return probe(first, own) }
+      // In one step: what is kept, and then the opening for what is new.
+      for record in missing { append(record) }
+      (isHealed, isRefused) = (true, false)
       if let unsaidEnd { sayEnd(unsaidEnd) }
       if state == .opening { sayOpening() }
+    }
+  }
+
+  /// Says one of the events that were refused; the others follow it.
+  private func probe(_ record: FleetRecord, _ own: FleetOwn) {
+    engine.append(record.fields, to: place.key(.events), at: record.position) { [weak self] outcome in
+      guard let self, self.own == own else { return }
+      switch outcome {
+      case .done, .fenced:
+        isRefused = false
+        heal()
+      // The next beat asks again.
+      case .refused, .unanswered: break
+      }
     }
   }
 
@@ -242,7 +260,11 @@ final class FleetPublisher {
       switch outcome {
       case .done, .unanswered: break
       // A repetition, or the end of the term: the next beat says which.
-      case .fenced, .refused: self?.onDoubt()
+      case .fenced: self?.onDoubt()
+      case .refused:
+        self?.isHealed = false
+        self?.isRefused = true
+        self?.onDoubt()
       }
     }
   }

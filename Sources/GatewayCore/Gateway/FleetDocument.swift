@@ -51,9 +51,9 @@ enum FleetDocument {
 
   /// The member `redis`. `link`: what it was refused there counts too.
   private static func writeServer(_ fleet: Fleet, _ link: FleetLink?, into out: inout JSONWriter) {
-    let engine = fleet.engine
+    let engine = link?.engine ?? fleet.engine
     let refusal = link?.refusal.map { UpstreamFailure($0.reason, $0.sentence(of: engine.server?.address ?? "it")) }
-    let failure = engine.server == nil ? engine.failure : refusal
+    let failure = engine.server == nil ? engine.failure : link?.trouble ?? refusal
     out.key("redis")
     out.object {
       let isReached = engine.server != nil
@@ -68,6 +68,7 @@ enum FleetDocument {
       }
       $0.member("reason", failure?.reason.rawValue)
       $0.member("detail", failure?.detail)
+      $0.member("warning", engine.server?.danger)
     }
   }
 

@@ -35,6 +35,7 @@ enum FactLog {
               "another daemon of the fleet is called \(name) as well; this one is called \(renamed) until it is restarted"
           ])
       ]
+    case .fleet(let report): [record(report)]
     case .internalError(let text): [LogRecord(.internalError, [.detail: text])]
     }
   }
@@ -54,6 +55,16 @@ enum FactLog {
     case .setAside(let path, let detail):
       LogRecord(
         .historySetAside, [.upstream: upstream, .namespace: namespace, .path: path, .detail: detail])
+    }
+  }
+
+  private static func record(_ report: FleetReport) -> LogRecord {
+    switch report {
+    case .reached(let server, let version): LogRecord(.fleetReached, [.version: version, .url: server])
+    case .endangered(let detail): LogRecord(.fleetEndangered, [.detail: detail])
+    case .missed(let reason, let detail): LogRecord(.fleetMissed, [.reason: reason.rawValue, .detail: detail])
+    case .refused(let upstream, let detail): LogRecord(.fleetRefused, [.upstream: upstream, .detail: detail])
+    case .accepted(let upstream): LogRecord(.fleetAccepted, [.upstream: upstream])
     }
   }
 

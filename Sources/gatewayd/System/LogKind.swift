@@ -9,6 +9,7 @@ enum LogKind: CaseIterable, Hashable, Sendable {
   case configurationReloaded, configurationRefused, configurationWarning, restartNeeded, secretIsPublic
   case outboxUnavailable, outboxRepaired, outboxFailing, outboxWorking, outboxUntidy, outboxTidy
   case historyFailing, historyWorking, historySetAside
+  case fleetReached, fleetEndangered, fleetMissed, fleetRefused, fleetAccepted
   case networkUnwatched, suspendUnwatched, socketIgnored, descriptorsExhausted, acceptFailed, internalError
   case metricsUnavailable
   case clientsHandedOver, clientsTakenOver, handoverFailed
@@ -42,6 +43,11 @@ enum LogKind: CaseIterable, Hashable, Sendable {
     case .historyFailing: "cannot keep a history on disk, the events flow on"
     case .historyWorking: "the history is on disk again"
     case .historySetAside: "set a history aside that is not used any more"
+    case .fleetReached: "reached the Redis of the fleet"
+    case .fleetEndangered: "the Redis of the fleet may forget what it has to keep"
+    case .fleetMissed: "no Redis of the fleet can be used"
+    case .fleetRefused: "the Redis of the fleet refuses what an upstream needs"
+    case .fleetAccepted: "the Redis of the fleet refuses an upstream nothing any more"
     case .secretIsPublic: "everybody on this machine can read a file with credentials"
     case .networkUnwatched: "cannot watch the network, every upstream counts as reachable"
     case .suspendUnwatched: "cannot notice that the machine slept, the heartbeat alone finds what died meanwhile"
@@ -67,10 +73,10 @@ enum LogKind: CaseIterable, Hashable, Sendable {
       .quotaExceeded,
       .sendFailed, .interestRefused,
       .configurationWarning, .restartNeeded, .secretIsPublic, .socketIgnored, .networkUnwatched,
-      .suspendUnwatched, .handoverFailed, .fleetNameTaken:
+      .suspendUnwatched, .handoverFailed, .fleetNameTaken, .fleetEndangered, .fleetMissed, .fleetRefused:
       .warning
     case .started, .stopping, .sendsKept, .configurationReloaded, .outboxWorking, .outboxTidy, .historyWorking,
-      .clientsHandedOver, .clientsTakenOver:
+      .clientsHandedOver, .clientsTakenOver, .fleetReached, .fleetAccepted:
       .notice
     case .connectionUp: .info
     case .connectionAttempt, .connectionReleased, .clientAttached, .clientDetached: .debug
@@ -106,6 +112,11 @@ enum LogKind: CaseIterable, Hashable, Sendable {
     case .historyFailing: "3c7d52f0a81e4b6c9d05e7f21a64b893"
     case .historyWorking: "b1f6e09c47d24a58825cd3719e0fa46b"
     case .historySetAside: "84e2a7bd196f4c03ae517f90c6d2b835"
+    case .fleetReached: "6a1f0c58d3b94e27a8c4715e90bd2f63"
+    case .fleetEndangered: "f27b8e41c0634d9da5128b6c7e03f9d4"
+    case .fleetMissed: "0d94c3e7b25f4a16983d7fe1a64c5b28"
+    case .fleetRefused: "93e5d7026fb84c1ab71c40d8e25a6f39"
+    case .fleetAccepted: "c8402b6d19e7453fb0d5a97f3e81c6a2"
     case .secretIsPublic: "e0b9c1d2f7a84f0c9d5e3a6b8c714f29"
     case .networkUnwatched: "5d0c8e1f7a1b4b0d9a3f2c6e84d17b52"
     case .suspendUnwatched: "e5d1f0b27c3a4d6f8a94b7c1d2e35f60"

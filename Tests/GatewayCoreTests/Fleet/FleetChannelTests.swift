@@ -49,6 +49,25 @@ import Testing
     #expect(owner.takeAll() == ["opened"])
   }
 
+  @Test func aChannelThatWaitsInVainSaysWhatTheEngineRefuses() {
+    _ = dial()
+    let failure = UpstreamFailure(.refused, "r:1 refuses TAKE")
+    link.engineRefused(failure, of: FleetPlace(fleet: "f", upstream: "another"))
+    #expect(owner.takeAll() == [])
+    link.engineRefused(failure, of: scene.place)
+    #expect(owner.takeAll() == ["ended: fleet, r:1 refuses TAKE"])
+  }
+
+  @Test func aChannelThatReachesNothingSaysWhy() {
+    scene.engine.way.isOpen = false
+    scene.engine.cut()
+    scene.settle()
+    scene.engine.failure = UpstreamFailure(.unreachable, "r:1: connection refused")
+    _ = dial()
+    scene.turn(by: scene.settings.handshake)
+    #expect(owner.takeAll() == ["ended: fleet, r:1: connection refused"])
+  }
+
   @Test func theHoldersReasonIsToldWhereItsLinkEnds() {
     let own = scene.take("b")
     scene.open(own)
@@ -73,6 +92,26 @@ import Testing
     let next = dial()
     #expect(next.state == .open(second))
     #expect(owner.takeAll() == ["e2/5 5", "opened"])
+  }
+
+  /// Another host took the lease at a master that had been replaced already.
+  @Test func aMarkerThatIsOnNoOtherServerIsForgottenWithIt() {
+    let own = scene.take("b")
+    let conversation = scene.open(own)
+    scene.say(FleetPosition(conversation, 1), "1")
+    _ = dial()
+    scene.store.copyToReplica()
+    _ = scene.take("c")
+    scene.settle()
+    #expect(
+      owner.takeAll() == ["e1/1 1", "opened", "ended: fleet, another host of the fleet took the link over"])
+    scene.store.failOver()
+    let channel = dial()
+    scene.turn(by: .seconds(1))
+    #expect(channel.state == .open(conversation))
+    scene.say(FleetPosition(conversation, 2), "2")
+    scene.settle()
+    #expect(owner.takeAll() == ["opened", "e1/2 2"])
   }
 
   @Test func aHostThatComesWhenTheOpeningIsForgottenTakesPart() {

@@ -27,6 +27,26 @@ import Testing
     #expect(scene.events == ["1-0 take", "2-0 open(hosts: 1)", "2-1 one", "2-2 two"])
   }
 
+  @Test func whatTheEngineHadNoRoomForIsSaidWhenItHasRoomAgain() {
+    publisher.opened(newEpoch: "e1", nil, hosts: 1)
+    scene.settle()
+    scene.store.isFull = true
+    publish("one")
+    publish("two")
+    scene.settle()
+    publisher.heal()
+    scene.settle()
+    scene.store.isFull = false
+    publish("three")
+    scene.settle()
+    #expect(scene.events == ["1-0 take", "2-0 open(hosts: 1)"])
+    publisher.heal()
+    scene.settle()
+    publish("four")
+    scene.settle()
+    #expect(scene.events.dropFirst(2) == ["2-1 one", "2-2 two", "2-3 three", "2-4 four"])
+  }
+
   @Test func numbersGoOnOverConversations() {
     publisher.opened(newEpoch: "e1", nil, hosts: 1)
     scene.settle()

@@ -27,6 +27,21 @@ struct JournalFactTests {
       ])
   }
 
+  @Test func whatBecomesOfTheFleetsRedisIsToldWithItsWords() {
+    let facts: [FleetReport] = [
+      .reached(server: "r:1", version: "7.0.15"), .missed(.unreachable, detail: "r:1: connection refused"),
+      .refused(upstream: "chat", detail: "no room"), .accepted(upstream: "chat"), .endangered("it forgets"),
+    ]
+    #expect(
+      facts.flatMap { lines(.fleet($0)) } == [
+        "notice reached the Redis of the fleet version=7.0.15 url=r:1",
+        "warning no Redis of the fleet can be used reason=unreachable detail=\"r:1: connection refused\"",
+        "warning the Redis of the fleet refuses what an upstream needs upstream=chat detail=\"no room\"",
+        "notice the Redis of the fleet refuses an upstream nothing any more upstream=chat",
+        "warning the Redis of the fleet may forget what it has to keep detail=\"it forgets\"",
+      ])
+  }
+
   @Test func theJournalHasTheNumberAlone() throws {
     let fact = GatewayFact.connectionMoved(connection, from: .reconnecting, to: .disconnected)
     let record = try #require(FactLog.records(for: fact, at: .debug).first)

@@ -243,12 +243,12 @@ struct RedisEngineTests {
   // MARK: - Copies
 
   @Test func whatMustLastCountsWhenAReplicaHasIt() throws {
-    let replica = try RedisServer()
-    let bench = try RedisBench {
+    let (master, replica) = (try RedisServer(), try RedisServer())
+    try replica.ask("REPLICAOF", "127.0.0.1", String(master.port))
+    let bench = try RedisBench(master) {
       $0.copies = 1
       $0.copyLimit = .seconds(1)
     }
-    try replica.ask("REPLICAOF", "127.0.0.1", String(bench.server.port))
     let join = FleetJoin(place: place, host: "a", life: 0, details: FleetHostDetails())
     #expect(try bench.goOn { (try? bench.step(join)).map { if case .done = $0 { true } else { false } } ?? false })
     #expect(try bench.take("a")?.term == 1)

@@ -8,10 +8,16 @@
 protocol FleetEngine: AnyObject {
   /// Whether it is reached: between `engineGained` and `engineLost`.
   var server: FleetServer? { get }
-  /// Why it is not reached, or was not the last time; nil while it is.
+  /// Why it is not reached, or was not the last time; nil while it is, and before it has tried.
   var failure: UpstreamFailure? { get }
   /// How long its server takes for an answer; nil where that is not known.
   var roundTrip: Duration? { get }
+  /// What it refused of an upstream lately, and has not carried out since; nil for nothing.
+  func refusal(of place: FleetPlace) -> UpstreamFailure?
+  /// The engine for what is done with one upstream alone: this one, where all upstreams are kept in one place.
+  func share(of place: FleetPlace) -> any FleetEngine
+  /// Told what people should know of it.
+  var onReport: (FleetReport) -> Void { get set }
 
   /// The receiver hears from now on what becomes of the engine, never before this method has returned; of an engine that
   /// is reached already it hears `engineGained`.
@@ -49,6 +55,10 @@ protocol FleetEngine: AnyObject {
   func distrust()
 }
 
+extension FleetEngine {
+  func share(of place: FleetPlace) -> any FleetEngine { self }
+}
+
 /// Told what becomes of an engine. `engineGained` and `engineLost` take turns.
 protocol FleetEngineReceiver: AnyObject {
   /// It is reached, and may be asked. Nothing is read on yet.
@@ -59,6 +69,26 @@ protocol FleetEngineReceiver: AnyObject {
   func engineRead(_ records: [FleetRecord], of key: FleetKey)
   /// All that was in a stream when it was asked for has been read; what follows is new. Once for each `readOn`.
   func engineReachedEnd(of key: FleetKey)
+  /// Something of an upstream was refused, for a reason that lasts until somebody sees to it.
+  func engineRefused(_ failure: UpstreamFailure, of place: FleetPlace)
+}
+
+extension FleetEngineReceiver {
+  func engineRefused(_ failure: UpstreamFailure, of place: FleetPlace) {}
+}
+
+/// What becomes of an engine, for the log.
+public enum FleetReport: Equatable, Sendable {
+  /// It is reached, at this address.
+  case reached(server: String, version: String)
+  /// Its server may forget what has to be kept, for a reason in a sentence.
+  case endangered(String)
+  /// It is not reached, or not any more.
+  case missed(DownReason, detail: String)
+  /// It refuses what an upstream needs.
+  case refused(upstream: String, detail: String)
+  /// It has done what it refused.
+  case accepted(upstream: String)
 }
 
 /// The server that an engine has reached.
@@ -69,11 +99,14 @@ struct FleetServer: Equatable, Sendable {
   var address: String
   /// As it says it itself.
   var version: String
+  /// Why it may forget what has to be kept, in a sentence.
+  var danger: String?
 
-  init(run: String, address: String = "", version: String = "") {
+  init(run: String, address: String = "", version: String = "", danger: String? = nil) {
     self.run = run
     self.address = address
     self.version = version
+    self.danger = danger
   }
 }
 

@@ -104,10 +104,11 @@ enum FleetScripts {
     """
 
   private static let open = """
+    local up = last(KEYS[3])
     redis.call('HSET', KEYS[1], 'run', ARGV[2], 'epoch', ARGV[3], 'session', ARGV[6])
     local term = redis.call('HGET', KEYS[1], 'term')
     local c = mark(0, '1', 'k', 'open', 't', term, 'e', ARGV[3], 's', ARGV[4], 'o', ARGV[5], 'hosts', ARGV[7])
-    return {c, last(KEYS[3])}
+    return {c, up}
     """
 
   private static let down = """

@@ -12,7 +12,7 @@ struct RedisCommands {
     _ fields: FleetFields, to key: FleetKey, at position: FleetPosition?,
     _ done: @escaping (FleetOutcome<FleetPosition>) -> Void
   ) {
-    pipeline.ask {
+    pipeline.ask(about: .init(call: "XADD", key: key)) {
       $0.write("XADD") {
         $0.append(key.text)
         $0.append(position?.description ?? "*")
@@ -27,7 +27,7 @@ struct RedisCommands {
   }
 
   func trim(_ key: FleetKey, before position: FleetPosition) {
-    pipeline.ask {
+    pipeline.ask(about: .init(call: "XTRIM", key: key)) {
       $0.write("XTRIM") {
         $0.append(key.text)
         $0.append("MINID" as StaticString)
@@ -39,7 +39,7 @@ struct RedisCommands {
   }
 
   func newest(of key: FleetKey, _ done: @escaping (FleetOutcome<FleetRecord?>) -> Void) {
-    pipeline.ask {
+    pipeline.ask(about: .init(call: "XREVRANGE", key: key)) {
       $0.write("XREVRANGE") {
         $0.append(key.text)
         for word in ["+", "-", "COUNT", "1"] { $0.append(word) }
@@ -56,7 +56,7 @@ struct RedisCommands {
 
   func rows(of key: FleetKey, _ names: [String]?, _ done: @escaping (FleetOutcome<[String: [UInt8]]>) -> Void) {
     guard names != [] else { return pass(done, [:]) }
-    pipeline.ask(isList: true) {
+    pipeline.ask(about: .init(call: names == nil ? "HGETALL" : "HMGET", key: key), isList: true) {
       $0.write(names == nil ? "HGETALL" : "HMGET") {
         $0.append(key.text)
         for name in names ?? [] { $0.append(name) }
@@ -68,7 +68,7 @@ struct RedisCommands {
 
   func remove(_ names: [String], of key: FleetKey, _ done: @escaping (FleetOutcome<Void>) -> Void) {
     guard !names.isEmpty else { return pass(done, ()) }
-    pipeline.ask {
+    pipeline.ask(about: .init(call: "HDEL", key: key)) {
       $0.write("HDEL") {
         $0.append(key.text)
         for name in names { $0.append(name) }
@@ -129,5 +129,28 @@ extension FleetRecord {
       fields.add(String(decoding: name, as: UTF8.self), value)
     }
     self.init(position: position, fields: fields)
+  }
+}
+
+extension FleetPosition {
+  /// From `21-1807`; nil for what is none.
+  init?(_ bytes: RawSpan) {
+    var numbers: (UInt64, UInt64) = (0, 0)
+    var (digits, isSecond) = (0, false)
+    for at in 0..<bytes.byteCount {
+      let byte = JSONScanner.byte(bytes, at)
+      if byte == UInt8(ascii: "-"), !isSecond, digits > 0 {
+        (numbers.0, numbers.1, digits, isSecond) = (numbers.1, 0, 0, true)
+        continue
+      }
+      let digit = byte &- UInt8(ascii: "0")
+      let (tenfold, isBeyond) = numbers.1.multipliedReportingOverflow(by: 10)
+      let (sum, isFarther) = tenfold.addingReportingOverflow(UInt64(digit))
+      guard digit < 10, !isBeyond, !isFarther else { return nil }
+      numbers.1 = sum
+      digits += 1
+    }
+    guard isSecond, digits > 0 else { return nil }
+    self.init(numbers.0, numbers.1)
   }
 }

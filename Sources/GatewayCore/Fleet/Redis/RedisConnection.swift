@@ -84,6 +84,8 @@ final class RedisConnection {
     if timer == nil { lookAfter(now + limit) }
   }
 
+  private var isReady: Bool { if case .ready = state { true } else { false } }
+
   /// Lets go. The owner is not told.
   func close() {
     state = .over
@@ -108,8 +110,8 @@ final class RedisConnection {
       guard let call = calls.first else { return }
       // Behind one that may take its time the others do, too.
       guard let sent = call.sent else { return lookAfter(timers.now + limit) }
-      // A long answer takes its time, but not in silence.
-      let last = max(sent, heard ?? sent)
+      // A long answer takes its time, but not in silence; those to the login are short.
+      let last = isReady ? max(sent, heard ?? sent) : sent
       guard timers.now - last >= limit else { return lookAfter(last + limit) }
       lose(.silent(limit))
     }

@@ -1,30 +1,5 @@
-/// How a fleet's Redis is reached, and how long what may take.
-struct RedisSettings: Sendable {
-  /// Its servers, each with TLS and limits of its own; the one that says it is the master counts.
-  var servers: [DialRequest]
-  /// Nil: the default user.
-  var user: String?
-  /// Read at each connect; nil says no login.
-  var password: SecretSource?
-  /// Replicas that must confirm what has to last; 0 asks none.
-  var copies = 0
-  /// How long they have for it.
-  var copyLimit: Duration = .milliseconds(400)
-  /// How long an answer may take. Longer than `copyLimit`.
-  var answerLimit: Duration = .seconds(3)
-  /// How long a round over all servers rests before the next: it doubles from the first to the second.
-  var rest: ClosedRange<Duration> = .milliseconds(100)...(.seconds(1))
-  /// After so long without a word the connection that waits is asked for a sign of life.
-  var quietLimit: Duration = .seconds(5)
-  /// Most entries of one stream that are read at once.
-  var readLimit = 1_000
-
-  init(servers: [DialRequest]) { self.servers = servers }
-}
-
 /// The engine of a fleet on Redis or Valkey: finds the master among its servers, and keeps two connections to it, one for
-/// calls and one that waits for entries of streams. When either ends both do, and it looks again.
-/// Decision 0129.
+/// calls and one that waits for entries of streams. When either ends both do, and it looks again. Decision 0129.
 ///
 /// Nothing is ever asked twice: what had no answer may have been done, and those who asked know what to say again.
 final class RedisEngine: FleetEngine {
@@ -37,6 +12,8 @@ final class RedisEngine: FleetEngine {
     case reaching(Attempt)
     /// May become `resting` or `closed`.
     case reached(Reached)
+    /// The servers are a cluster: each upstream has an engine of its own. May become `closed`.
+    case spread
     /// Nothing is held any more.
     case closed
   }
@@ -47,6 +24,8 @@ final class RedisEngine: FleetEngine {
     let login: RedisLogin
     /// Servers that are tried after this one.
     var others: ArraySlice<DialRequest>
+    /// How often one server led to another before this one.
+    var hops = 0
     let calls: RedisConnection
     var streams: RedisConnection?
   }
@@ -54,6 +33,8 @@ final class RedisEngine: FleetEngine {
   private struct Reached {
     let server: FleetServer
     let place: RedisPlace
+    /// By which others are looked at.
+    let login: RedisLogin
     let callConnection: RedisConnection
     let streamConnection: RedisConnection
     let pipeline: RedisPipeline
@@ -65,26 +46,32 @@ final class RedisEngine: FleetEngine {
   private let credentials: any CredentialReader
   private let timers: Timers
   private let random: any RandomSource
+  /// The upstream that it is for; nil for all.
+  private let place: FleetPlace?
+  /// Engines of single upstreams, as far as somebody uses them.
+  private var shares: [Share] = []
   private var state = State.resting(nil)
-  /// Rounds over all servers without one that could be used.
-  private var rounds = 0
-  /// Where a server said that its keys are now; tried first, once.
-  private var hint: RedisPlace?
-  private var receivers: [Receiver] = []
-  /// Why it is not reached, or was not the last time.
+  private var servers: RedisServers
+  private let receivers = RedisReceivers()
   private(set) var failure: UpstreamFailure?
+  /// Looks for a server with enough replicas.
+  private var scout: RedisScout?
+  /// The last that was reported.
+  private var reported: UpstreamFailure?
+  var onReport: (FleetReport) -> Void = { _ in }
 
-  /// One that is told, and whether it has heard that the engine is reached.
-  private struct Receiver {
-    weak var receiver: (any FleetEngineReceiver)?
-    var knows = false
+  private struct Share {
+    weak var share: RedisShare?
   }
 
+  /// - Parameter place: the upstream that it is for; nil for all.
   init(
     _ settings: RedisSettings, dialer: any TransportDialer, credentials: any CredentialReader, timers: Timers,
-    random: any RandomSource
+    random: any RandomSource, for place: FleetPlace? = nil
   ) {
+    self.place = place
     self.settings = settings
+    servers = RedisServers(settings.servers)
     self.dialer = dialer
     self.credentials = credentials
     self.timers = timers
@@ -98,12 +85,41 @@ final class RedisEngine: FleetEngine {
 
   /// Lets go of everything; receivers hear nothing more, and calls have no answer.
   func close() {
-    receivers = []
+    receivers.removeAll()
     abandon(for: .closed)
   }
 
   var server: FleetServer? {
-    if case .reached(let reached) = state { reached.server } else { nil }
+    switch state {
+    case .reached(let reached): reached.server
+    case .spread: shares.lazy.compactMap { $0.share?.server }.first
+    case .resting, .reading, .reaching, .closed: nil
+    }
+  }
+
+  // MARK: - Clusters
+
+  func share(of place: FleetPlace) -> any FleetEngine {
+    let share = RedisShare(place, of: self)
+    shares.removeAll { $0.share == nil }
+    shares.append(Share(share: share))
+    if case .spread = state { share.use(engine(for: place)) }
+    return share
+  }
+
+  private func engine(for place: FleetPlace) -> RedisEngine {
+    let engine = RedisEngine(
+      settings, dialer: dialer, credentials: credentials, timers: timers, random: random, for: place)
+    engine.onReport = { [weak self] in self?.onReport($0) }
+    engine.begin()
+    return engine
+  }
+
+  /// One XREAD cannot wait for keys in different slots, and a node has those of some upstreams alone.
+  private func spread() {
+    abandon(for: .spread)
+    (failure, reported) = (nil, nil)
+    for share in shares.compactMap(\.share) { share.use(engine(for: share.place)) }
   }
 
   /// How long the server takes for an answer; nil where it is not known.
@@ -114,28 +130,22 @@ final class RedisEngine: FleetEngine {
   // MARK: - Finding it
 
   private func rest() {
-    let doubled = settings.rest.lowerBound * (1 << min(rounds, 10))
-    rounds += 1
-    // Hosts that lost the same server do not all come back at once.
-    let delay = min(doubled, settings.rest.upperBound) * (0.75 + random.fraction() / 2)
+    if let failure = servers.failure { miss(failure) }
+    let delay = servers.endRound(settings.rest, fraction: random.fraction())
     state = .resting(timers.after(delay) { [weak self] in self?.startRound() })
   }
 
   private func startRound() {
     guard case .resting = state else { return }
     state = .reading
-    var servers = settings.servers
-    if let hint, var first = servers.first {
-      (first.host, first.port) = (hint.host, hint.port)
-      servers.insert(first, at: 0)
-    }
-    hint = nil
-    settings.readLogin(by: credentials, while: { [weak self] in self?.isReading == true }) { [weak self] result in
+    let servers = servers.beginRound()
+    settings.readLogin(for: place, by: credentials, while: { [weak self] in self?.isReading == true }) {
+      [weak self] result in
       guard let self, case .reading = state else { return }
       switch result {
       case .success(let login): reach(servers[...], login)
       case .failure(let trouble):
-        failure = trouble.failure(of: "")
+        if let first = servers.first { self.servers.note(trouble, of: RedisPlace(first)) }
         rest()
       }
     }
@@ -143,10 +153,11 @@ final class RedisEngine: FleetEngine {
 
   private var isReading: Bool { if case .reading = state { true } else { false } }
 
-  private func reach(_ servers: ArraySlice<DialRequest>, _ login: RedisLogin) {
+  private func reach(_ servers: ArraySlice<DialRequest>, _ login: RedisLogin, hops: Int = 0) {
     guard let request = servers.first else { return rest() }
     let connection = RedisConnection(timers: timers, limit: settings.answerLimit, owner: self)
-    state = .reaching(Attempt(request: request, login: login, others: servers.dropFirst(), calls: connection))
+    state = .reaching(
+      Attempt(request: request, login: login, others: servers.dropFirst(), hops: hops, calls: connection))
     connection.dial(request, by: dialer, login: login)
   }
 
@@ -159,58 +170,101 @@ final class RedisEngine: FleetEngine {
       self?.lose(trouble)
     }
     let place = RedisPlace(attempt.request)
-    let reached = FleetServer(run: server.run, address: place.description, version: server.version)
+    let danger = server.eviction.map {
+      "\(place) removes keys when its memory is full (maxmemory-policy \($0)): a fleet needs noeviction"
+    }
+    let reached = FleetServer(
+      run: server.run, address: place.description, version: server.version, danger: danger)
+    pipeline.onRefusal = { [weak self] in self?.note($1, of: $0) }
     state = .reached(
       Reached(
-        server: reached, place: place, callConnection: attempt.calls, streamConnection: streams, pipeline: pipeline,
-        reading: reading))
-    rounds = 0
-    failure = nil
-    for receiver in receivers { tell(receiver.receiver, reached) }
-  }
-
-  /// The one that is to hear it may have gone, or have heard it.
-  private func tell(_ receiver: (any FleetEngineReceiver)?, _ server: FleetServer) {
-    guard let receiver, self.server == server, let at = receivers.firstIndex(where: { $0.receiver === receiver }),
-      !receivers[at].knows
-    else { return }
-    receivers[at].knows = true
-    receiver.engineGained(server)
+        server: reached, place: place, login: attempt.login, callConnection: attempt.calls, streamConnection: streams,
+        pipeline: pipeline, reading: reading))
+    servers.found()
+    (failure, reported) = (nil, nil)
+    onReport(.reached(server: reached.address, version: reached.version))
+    if let danger { onReport(.endangered(danger)) }
+    receivers.gained(reached) { [weak self] in self?.server == reached }
   }
 
   // MARK: - Losing it
 
   private func fail(_ attempt: Attempt, _ trouble: RedisTrouble) {
-    note(trouble, of: RedisPlace(attempt.request))
     attempt.calls.close()
     attempt.streams?.close()
+    if case .moved(let place?) = trouble, attempt.hops < Self.hopLimit {
+      var request = attempt.request
+      (request.host, request.port) = (place.host, place.port)
+      return reach([request] + attempt.others, attempt.login, hops: attempt.hops + 1)
+    }
+    failure = servers.note(trouble, of: RedisPlace(attempt.request))
     reach(attempt.others, attempt.login)
   }
 
-  private func note(_ trouble: RedisTrouble, of place: RedisPlace) {
-    failure = trouble.failure(of: place.description)
-    if case .moved(let place?) = trouble { hint = place }
-  }
+  /// Nodes of a cluster that have not heard of each other may lead in a circle.
+  private static let hopLimit = 5
 
   private func lose(_ trouble: RedisTrouble) {
     guard case .reached(let reached) = state else { return }
-    note(trouble, of: reached.place)
+    let failure = servers.lost(reached.place, trouble)
+    self.failure = failure
     abandon(for: .resting(nil))
-    for receiver in receivers where receiver.knows {
-      guard let at = receivers.firstIndex(where: { $0.receiver === receiver.receiver }) else { continue }
-      receivers[at].knows = false
-      if let failure { receiver.receiver?.engineLost(failure) }
+    receivers.lost(failure)
+    guard case .resting(nil) = state else { return }
+    miss(failure)
+    rest()
+  }
+
+  /// Not reached, for a reason that is told once.
+  private func miss(_ failure: UpstreamFailure) {
+    self.failure = failure
+    guard failure != reported else { return }
+    reported = failure
+    onReport(.missed(failure.reason, detail: failure.detail))
+  }
+
+  // MARK: - What it refuses
+
+  private func note(_ refusal: RedisRefusals.Refusal?, of place: FleetPlace) {
+    guard case .reached(let reached) = state else { return }
+    guard let refusal else { return onReport(.accepted(upstream: place.upstream)) }
+    let failure = refusal.failure(of: reached.server.address)
+    if case .copies = refusal.cause { lookForReplicas(reached) }
+    if refusal.isFirst { onReport(.refused(upstream: place.upstream, detail: failure.detail)) }
+    receivers.refused(failure, of: place)
+  }
+
+  private func lookForReplicas(_ reached: Reached) {
+    let others = servers.others(than: reached.place)
+    guard scout == nil, !others.isEmpty else { return }
+    let scout = RedisScout(
+      others, not: reached.server.run, reached.login, settings: settings, dialer: dialer, timers: timers
+    ) { [weak self] found in
+      guard let self else { return }
+      // Not from within what it is called by.
+      timers.after(found == nil ? settings.rest.upperBound : .zero) { [weak self] in
+        guard let self else { return }
+        self.scout = nil
+        if let found { lose(.bettered(by: RedisPlace(found))) }
+      }
     }
-    if case .resting(nil) = state { rest() }
+    self.scout = scout
+    scout.begin()
+  }
+
+  func refusal(of place: FleetPlace) -> UpstreamFailure? {
+    guard case .reached(let reached) = state else { return nil }
+    return reached.pipeline.refusals.of(place, at: timers.now)?.failure(of: reached.server.address)
   }
 
   /// Lets go of what the state holds.
   private func abandon(for next: State) {
     let last = state
     state = next
+    scout = nil
     switch last {
     case .resting(let timer): timers.cancel(timer)
-    case .reading, .closed: break
+    case .reading, .spread, .closed: break
     case .reaching(let attempt):
       attempt.calls.close()
       attempt.streams?.close()
@@ -231,6 +285,12 @@ extension RedisEngine: RedisConnection.Owner {
   func connectionReady(_ connection: RedisConnection) {
     guard case .reaching(var attempt) = state else { return }
     guard connection === attempt.calls else { return gain(attempt, connection) }
+    if let count = connection.server?.replicas, count < settings.copies {
+      return fail(attempt, .bare(count, of: settings.copies))
+    }
+    if connection.server?.isClustered == true, place == nil, shares.contains(where: { $0.share != nil }) {
+      return spread()
+    }
     let streams = RedisConnection(timers: timers, limit: settings.answerLimit, owner: self)
     attempt.streams = streams
     state = .reaching(attempt)
@@ -245,7 +305,7 @@ extension RedisEngine: RedisConnection.Owner {
     switch state {
     case .reaching(let attempt): fail(attempt, trouble)
     case .reached: lose(trouble)
-    case .resting, .reading, .closed: break
+    case .resting, .reading, .spread, .closed: break
     }
   }
 }
@@ -256,13 +316,16 @@ extension RedisPlace {
 
 extension RedisEngine {
   func add(_ receiver: any FleetEngineReceiver) {
-    receivers.append(Receiver(receiver: receiver))
+    receivers.add(receiver)
     guard let server else { return }
-    timers.after(.zero) { [weak self, weak receiver] in self?.tell(receiver, server) }
+    timers.after(.zero) { [weak self] in
+      guard let self, self.server == server else { return }
+      receivers.gained(server) { [weak self] in self?.server == server }
+    }
   }
 
   func remove(_ receiver: any FleetEngineReceiver) {
-    receivers.removeAll { $0.receiver == nil || $0.receiver === receiver }
+    receivers.remove(receiver)
     if case .reached(let reached) = state { reached.reading.remove(receiver) }
   }
 

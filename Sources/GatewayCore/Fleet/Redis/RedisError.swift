@@ -23,6 +23,9 @@ struct RedisError: Equatable, Sendable {
 
   init(_ bytes: RawSpan) { text = String(shortening: bytes, to: Self.limit) }
 
+  /// Without where in a script it happened.
+  var sentence: String { text.firstRange(of: " script: ").map { String(text[..<$0.lowerBound]) } ?? text }
+
   /// The first word; of an error that a script ended with, on servers before 7.0, that of the command in it.
   var code: String {
     guard text.hasPrefix("ERR Error running script") else { return Self.firstWord(text[...]) }
@@ -89,6 +92,10 @@ enum RedisTrouble: Error, Equatable, Sendable {
   case busy
   /// Another node of the cluster has the keys; nil where it was not said which.
   case moved(to: RedisPlace?)
+  /// It has so many replicas of so many that are wanted: nothing would last there, and it may be one that was replaced.
+  case bare(Int, of: Int)
+  /// Another master has the replicas.
+  case bettered(by: RedisPlace)
   /// Keys are on their way to another node, or no node has them.
   case clusterChanges(String)
   /// The oldest version that will do is `RedisLogin.oldestVersion`.
@@ -130,7 +137,9 @@ extension RedisTrouble {
 
   private var reason: DownReason {
     switch self {
-    case .replica, .sentinel, .loading, .busy, .moved, .clusterChanges, .twoServers, .scriptsForgotten, .distrusted:
+    case .replica, .sentinel, .loading, .busy, .moved, .bare, .bettered, .clusterChanges, .twoServers,
+      .scriptsForgotten,
+      .distrusted:
       .unreachable
     case .tooOld: .incompatible
     case .loginMissing, .loginRefused, .forbidden, .turnedAway: .refused
@@ -149,6 +158,8 @@ extension RedisTrouble {
     case .loading: "is still loading its data"
     case .busy: "is busy with a script"
     case .moved(let place): "has given the keys away\(place.map { ", to \($0)" } ?? "")"
+    case .bare(let count, let wanted): "has \(count) replicas, and the fleet wants \(wanted) that confirm"
+    case .bettered(let place): "has too few replicas, and \(place) has enough"
     case .clusterChanges(let words): "cannot answer while its cluster changes (\(words))"
     case .tooOld(let version): "is Redis \(version), and a fleet needs \(RedisLogin.oldestVersion)"
     case .loginMissing: "wants a login, and the fleet has no password"

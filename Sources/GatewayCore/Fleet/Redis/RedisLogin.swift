@@ -5,6 +5,12 @@ struct RedisServer: Equatable, Sendable {
   var version: String
   /// Of the connection: by it another connection ends its waiting.
   var client: Int64
+  /// It is a node of a cluster.
+  var isClustered = false
+  /// How many are connected to it.
+  var replicas = 0
+  /// By what it may remove keys when its memory is full; nil where it never does.
+  var eviction: String?
 }
 
 /// What is said first on a connection, and what has to come back: a login, and that the server is a master of a version
@@ -12,7 +18,9 @@ struct RedisServer: Equatable, Sendable {
 struct RedisLogin: Sendable {
   enum Step: Sendable {
     case login(user: String?, password: [UInt8])
-    case role, server, persistence, client
+    case role, server, persistence, memory, client
+    /// A node of a cluster that has not this key says which has it.
+    case look(FleetKey)
   }
 
   /// Streams are trimmed by `MINID`, and `XADD` takes it, since then.
@@ -22,22 +30,39 @@ struct RedisLogin: Sendable {
   let steps: [Step]
   private var run = ""
   private var version = ""
+  private var replicas = 0
+  private var isClustered = false
+  private var eviction: String?
   private(set) var server: RedisServer?
 
-  /// - Parameter password: nil says no login.
-  init(user: String? = nil, password: [UInt8]? = nil) {
-    let login = password.map { [Step.login(user: user, password: $0)] } ?? []
-    steps = login + [.role, .server, .persistence, .client]
+  /// - Parameters:
+  ///   - password: may end with a line end, as files do; nil says no login.
+  ///   - key: one of those that the server has to have; nil for a server that has all of them.
+  init(user: String? = nil, password: [UInt8]? = nil, key: FleetKey? = nil) {
+    let login = password.map { [Step.login(user: user, password: Self.withoutLineEnd($0))] } ?? []
+    steps = login + [.role, .server, .persistence, .memory] + (key.map { [.look($0)] } ?? []) + [.client]
+  }
+
+  private static func withoutLineEnd(_ bytes: [UInt8]) -> [UInt8] {
+    var bytes = bytes
+    if bytes.last == UInt8(ascii: "\n") { bytes.removeLast() }
+    if bytes.last == UInt8(ascii: "\r") { bytes.removeLast() }
+    return bytes
   }
 
   /// Takes the answer to a step; true when it was the last.
   mutating func take(_ step: Step, _ nodes: [RESPNode], _ bytes: RawSpan) throws(RedisTrouble) -> Bool {
-    if case .error(let range)? = nodes.first { throw Self.trouble(RedisError(bytes.extracting(range)), step) }
+    if case .error(let range)? = nodes.first {
+      let error = RedisError(bytes.extracting(range))
+      // What else is wrong with the key is said where it is used.
+      if case .look = step, case .refused = error.meaning { return false }
+      throw Self.trouble(error, step)
+    }
     switch (step, nodes.first) {
     case (.login, _): break
     case (.role, .array) where nodes.count > 1:
       switch Self.text(nodes[1], bytes) {
-      case "master": break
+      case "master": if nodes.count > 3, case .array(let count) = nodes[3] { replicas = count }
       case "slave": throw .replica
       case "sentinel": throw .sentinel
       default: throw .senseless("a role that is unknown")
@@ -49,10 +74,19 @@ struct RedisLogin: Sendable {
       }
       guard Self.isNewEnough(version) else { throw .tooOld(version) }
       (self.run, self.version) = (run, version)
+      isClustered = facts["redis_mode"] == "cluster"
     case (.persistence, .bulk(let range)):
       guard Self.facts(bytes.extracting(range))["loading"] != "1" else { throw .loading }
+    case (.memory, .bulk(let range)):
+      let facts = Self.facts(bytes.extracting(range))
+      // `volatile-…` removes what has a time to live, and no key of a fleet has one.
+      if let policy = facts["maxmemory_policy"], policy.hasPrefix("allkeys"), facts["maxmemory"] != "0" {
+        eviction = policy
+      }
+    case (.look, .array): break
     case (.client, .integer(let id)):
-      server = RedisServer(run: run, version: version, client: id)
+      server = RedisServer(
+        run: run, version: version, client: id, isClustered: isClustered, replicas: replicas, eviction: eviction)
       return true
     default: throw .senseless("\(step.words.joined(separator: " ")) has another answer")
     }
@@ -101,6 +135,8 @@ extension RedisLogin.Step {
     case .role: ["ROLE"]
     case .server: ["INFO", "server"]
     case .persistence: ["INFO", "persistence"]
+    case .memory: ["INFO", "memory"]
+    case .look(let key): ["HMGET", key.text, "own"]
     case .client: ["CLIENT", "ID"]
     }
   }
@@ -115,6 +151,12 @@ extension RedisLogin.Step {
     case .role: writer.write("ROLE")
     case .server: writer.write("INFO") { $0.append("server" as StaticString) }
     case .persistence: writer.write("INFO") { $0.append("persistence" as StaticString) }
+    case .memory: writer.write("INFO") { $0.append("memory" as StaticString) }
+    case .look(let key):
+      writer.write("HMGET") {
+        $0.append(key.text)
+        $0.append("own" as StaticString)
+      }
     case .client: writer.write("CLIENT") { $0.append("ID" as StaticString) }
     }
   }

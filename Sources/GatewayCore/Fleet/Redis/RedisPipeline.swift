@@ -6,10 +6,14 @@ final class RedisPipeline {
   enum Reply: Equatable, Sendable {
     case value(FleetReply)
     case error(RedisError)
+
+    fileprivate var isError: Bool { if case .error = self { true } else { false } }
   }
 
   private struct Call {
     let number: UInt64
+    /// What it is about; nil where it is of no concern to people that it is refused.
+    let subject: Subject?
     let mustLast: Bool
     /// Set once it was answered.
     var reply: Reply?
@@ -17,6 +21,14 @@ final class RedisPipeline {
     var isCopied: Bool?
     /// Nil: no answer has come; the question may never have left.
     let settle: (Reply?) -> Void
+  }
+
+  /// A call, as it is named to people.
+  struct Subject {
+    let call: StaticString
+    let key: FleetKey
+    /// Other keys of the same upstream.
+    var others: ArraySlice<FleetKey> = []
   }
 
   private let connection: RedisConnection
@@ -30,6 +42,10 @@ final class RedisPipeline {
   private var uncopied: UInt64?
   /// Whether no call can have an outcome any more.
   private var isOver = false
+  /// What the server refuses.
+  private(set) var refusals = RedisRefusals()
+  /// Told of each refusal, and with nil that nothing of an upstream is refused any more.
+  var onRefusal: (FleetPlace, RedisRefusals.Refusal?) -> Void = { _, _ in }
 
   init(on connection: RedisConnection, timers: Timers, settings: RedisSettings) {
     self.connection = connection
@@ -45,8 +61,11 @@ final class RedisPipeline {
 
   /// Asks something; `isList` for an array that may be long. `settle` is called once, later, with nil where there is no
   /// answer.
-  func ask(isList: Bool = false, _ write: (inout RESPWriter) -> Void, _ settle: @escaping (Reply?) -> Void) {
-    enter(isList: isList, mustLast: false, write, settle)
+  func ask(
+    about subject: Subject? = nil, isList: Bool = false, _ write: (inout RESPWriter) -> Void,
+    _ settle: @escaping (Reply?) -> Void
+  ) {
+    enter(subject, isList: isList, mustLast: false, write, settle)
   }
 
   /// Runs a script: the first time in full, then by its digest.
@@ -57,7 +76,8 @@ final class RedisPipeline {
     knownScripts.insert(name)
     let mustLast = settings.copies > 0 && name.mustLast
     // The length of a box is not known beforehand: it has a row for each send.
-    enter(isList: name == .join, mustLast: mustLast) { writer in
+    let subject = keys.first.map { Subject(call: name.shown, key: $0, others: keys.dropFirst()) }
+    enter(subject, isList: name == .join, mustLast: mustLast) { writer in
       writer.write(isKnown ? "EVALSHA" : "EVAL") {
         $0.append(isKnown ? FleetScripts.digest(of: name) : FleetScripts.text(of: name))
         $0.append(keys.count)
@@ -73,11 +93,12 @@ final class RedisPipeline {
   }
 
   private func enter(
-    isList: Bool, mustLast: Bool, _ write: (inout RESPWriter) -> Void, _ settle: @escaping (Reply?) -> Void
+    _ subject: Subject?, isList: Bool, mustLast: Bool, _ write: (inout RESPWriter) -> Void,
+    _ settle: @escaping (Reply?) -> Void
   ) {
     let number = nextNumber
     nextNumber += 1
-    calls.append(Call(number: number, mustLast: mustLast, settle: settle))
+    calls.append(Call(number: number, subject: subject, mustLast: mustLast, settle: settle))
     var elements: [FleetReply] = []
     connection.ask(opening: isList ? 1 : 0, write) { [unowned self] nodes, bytes, isLast in
       if case .error(let range)? = nodes.first, elements.isEmpty {
@@ -106,11 +127,17 @@ final class RedisPipeline {
       { [unowned self] nodes, bytes, _ in
         guard case .integer(let count)? = nodes.first else { return .senseless("WAIT has another answer") }
         let isCopied = count >= Int64(settings.copies)
+        var subjects: [Subject] = []
         for offset in 0..<calls.count {
           guard let call = calls[offset], call.number <= last else { break }
-          if call.mustLast, call.isCopied == nil { calls.update(offset) { $0.isCopied = isCopied } }
+          guard call.mustLast, call.isCopied == nil else { continue }
+          calls.update(offset) { $0.isCopied = isCopied }
+          if let subject = call.subject, call.reply?.isError == false { subjects.append(subject) }
         }
         tellOutcomes()
+        for subject in subjects {
+          if isCopied { noteDone(subject) } else { refuse(.copies(Int(count), of: settings.copies), subject) }
+        }
         return nil
       })
   }
@@ -127,9 +154,32 @@ final class RedisPipeline {
       }
     }
     guard let first = calls.first, number >= first.number else { return .senseless("an answer twice") }
+    let call = calls[Int(number - first.number)]
     calls.update(Int(number - first.number)) { $0.reply = reply }
     tellOutcomes()
+    // Whether what must last was done is known when replicas have it.
+    if let call, let subject = call.subject, !call.mustLast || reply.isError { note(reply, subject) }
     return nil
+  }
+
+  private func note(_ reply: Reply, _ subject: Subject) {
+    switch reply {
+    case .value: noteDone(subject)
+    case .error(let error): if case .refused = error.meaning { note(error, subject) }
+    }
+  }
+
+  /// A call was refused.
+  func note(_ error: RedisError, _ subject: Subject) { refuse(.error(error), subject) }
+
+  private func refuse(_ cause: RedisRefusals.Cause, _ subject: Subject) {
+    guard !isOver else { return }
+    onRefusal(subject.key.place, refusals.note(cause, of: subject, at: timers.now))
+  }
+
+  /// A call was carried out.
+  func noteDone(_ subject: Subject) {
+    if !isOver, refusals.noteDone(subject) { onRefusal(subject.key.place, nil) }
   }
 
   /// In their order, as far as outcomes are known.
@@ -143,6 +193,25 @@ final class RedisPipeline {
         _ = calls.popFirst()
         call.settle(reply)
       }
+    }
+  }
+}
+
+extension FleetStepName {
+  /// As people read it.
+  fileprivate var shown: StaticString {
+    switch self {
+    case .take: "TAKE"
+    case .beat: "BEAT"
+    case .move: "MOVE"
+    case .release: "RELEASE"
+    case .open: "OPEN"
+    case .down: "DOWN"
+    case .done: "DONE"
+    case .adopt: "ADOPT"
+    case .join: "JOIN"
+    case .alive: "ALIVE"
+    case .put: "PUT"
     }
   }
 }

@@ -133,26 +133,19 @@ extension RedisProbe: RedisConnection.Owner {
 }
 
 extension RedisSettings {
-  /// Reads the password, where there is one.
+  /// Reads the password, where there is one. `place` is the upstream whose keys the server has to have; nil for all.
   func readLogin(
-    by credentials: any CredentialReader, while isWanted: @escaping () -> Bool,
+    for place: FleetPlace? = nil, by credentials: any CredentialReader, while isWanted: @escaping () -> Bool,
     _ done: @escaping (Result<RedisLogin, RedisTrouble>) -> Void
   ) {
-    guard let password, let first = servers.first else { return done(.success(RedisLogin())) }
+    guard let password, let first = servers.first else { return done(.success(RedisLogin(key: place?.key(.lease)))) }
     let request = SecretRequest(
       source: password, upstream: nil, url: RedisPlace(first).description, timeLimit: first.phaseLimit)
     credentials.read(request, while: isWanted) { [user] result in
       switch result {
-      case .success(let bytes): done(.success(RedisLogin(user: user, password: Self.withoutLineEnd(bytes))))
+      case .success(let bytes): done(.success(RedisLogin(user: user, password: bytes, key: place?.key(.lease))))
       case .failure(let problem): done(.failure(.noCredential(problem.message)))
       }
     }
-  }
-
-  private static func withoutLineEnd(_ bytes: [UInt8]) -> [UInt8] {
-    var bytes = bytes
-    if bytes.last == UInt8(ascii: "\n") { bytes.removeLast() }
-    if bytes.last == UInt8(ascii: "\r") { bytes.removeLast() }
-    return bytes
   }
 }

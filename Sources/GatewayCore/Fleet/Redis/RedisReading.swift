@@ -43,6 +43,14 @@ final class RedisReading {
     var isCut = false
     /// UNBLOCK was sent to end it.
     var isEnded = false
+    /// The server will not answer it.
+    var isRefused = false
+
+    var places: Set<FleetPlace> { Set(streams.map(\.key.place)) }
+    var subject: RedisPipeline.Subject? {
+      let keys = streams.map(\.key)
+      return keys.first.map { .init(call: "XREAD", key: $0, others: keys.dropFirst()) }
+    }
   }
 
   /// A key, and its receivers.
@@ -60,6 +68,10 @@ final class RedisReading {
   /// Told when the connection is worth nothing.
   private let lose: (RedisTrouble) -> Void
   private var readers: [Reader] = []
+  /// Upstreams of which something cannot be read, until they are tried again.
+  private var aside: Set<FleetPlace> = []
+  /// Upstreams that are asked for alone, one after the other, because something of one of them may not be readable.
+  private var alone: [FleetPlace] = []
   private var state = State.idle
   private var nextNumber: UInt64 = 1
   /// Looks at what is to be read now.
@@ -134,12 +146,19 @@ final class RedisReading {
 
   private func ask() {
     stop { $0.receiver == nil }
+    let present = Set(readers.map(\.key.place))
+    alone.removeAll { !present.contains($0) }
+    let first = alone.first
+    let readers = self.readers.filter { reader in
+      if let first { reader.key.place == first } else { !aside.contains(reader.key.place) }
+    }
     guard !readers.isEmpty else { return state = .idle }
     var streams: [Stream] = []
     for reader in readers where !streams.contains(where: { $0.key == reader.key }) {
       streams.append(Stream(key: reader.key, readers: readers.filter { $0.key == reader.key }))
     }
-    let question = Question(number: nextNumber, streams: streams, waits: !readers.contains { $0.awaitsEnd })
+    let waits = alone.isEmpty && !readers.contains { $0.awaitsEnd }
+    let question = Question(number: nextNumber, streams: streams, waits: waits)
     nextNumber += 1
     state = .asking(question)
     // The list of streams, of each its name and its entries, of these each.
@@ -206,6 +225,8 @@ final class RedisReading {
     }
   }
 
+  /// How it is named where it is refused.
+  static let call = "XREAD"
   private static let unblockRest: Duration = .milliseconds(2)
 
   /// A connection that waits says nothing, also when it is dead.
@@ -230,7 +251,15 @@ final class RedisReading {
     guard !isOver else { return nil }
     guard case .asking(var question) = state else { return .senseless("entries that nobody asked for") }
     switch nodes.first {
-    case .error(let range)?: return Self.trouble(RedisError(bytes.extracting(range)))
+    case .error(let range)?:
+      let error = RedisError(bytes.extracting(range))
+      switch error.meaning {
+      case .wrongServer(let trouble): return trouble
+      case .fenced, .passed, .unknownScript: return .senseless(error.text)
+      case .refused: break
+      }
+      question.isRefused = true
+      refused(question, error)
     // Nothing, or the waiting was ended.
     case .null?: break
     case .bulk(let name)?:
@@ -252,14 +281,24 @@ final class RedisReading {
     return nil
   }
 
-  /// What makes a stream unreadable makes all of them so.
-  private static func trouble(_ error: RedisError) -> RedisTrouble {
-    switch error.meaning {
-    case .wrongServer(let trouble): trouble
-    case .refused(.forbidden(let words)): .forbidden(words)
-    case .fenced, .passed, .unknownScript, .refused: .senseless(error.text)
+  /// Which of several upstreams it is about is not said: each is asked for alone. The one that it is about is tried again
+  /// later, and the others go on.
+  private func refused(_ question: Question, _ error: RedisError) {
+    let places = question.places
+    guard places.count == 1, let place = places.first else {
+      return alone = Array(places)
+    }
+    alone.removeAll { $0 == place }
+    aside.insert(place)
+    if let subject = question.subject { calls.note(error, subject) }
+    timers.after(Self.asideTime) { [weak self] in
+      guard let self, !isOver, aside.remove(place) != nil else { return }
+      alone.append(place)
+      lookSoon()
     }
   }
+
+  private static let asideTime: Duration = .seconds(1)
 
   /// All that came of a stream has come.
   private func endStream(_ question: inout Question) {
@@ -275,6 +314,11 @@ final class RedisReading {
     var question = question
     endStream(&question)
     guard !isOver else { return }
+    guard !question.isRefused else { return ask() }
+    if let place = alone.first, question.places == [place] {
+      alone.removeFirst()
+      if let subject = question.subject { calls.noteDone(subject) }
+    }
     for stream in question.streams where stream.isAtEnd {
       for reader in stream.readers where reader.awaitsEnd && !reader.isOver {
         reader.awaitsEnd = false
@@ -317,29 +361,6 @@ extension FleetRecord {
         bytes.extracting(value).withUnsafeBytes { [UInt8]($0) })
     }
     self.init(position: position, fields: fields)
-  }
-}
-
-extension FleetPosition {
-  /// From `21-1807`; nil for what is none.
-  init?(_ bytes: RawSpan) {
-    var numbers: (UInt64, UInt64) = (0, 0)
-    var (digits, isSecond) = (0, false)
-    for at in 0..<bytes.byteCount {
-      let byte = JSONScanner.byte(bytes, at)
-      if byte == UInt8(ascii: "-"), !isSecond, digits > 0 {
-        (numbers.0, numbers.1, digits, isSecond) = (numbers.1, 0, 0, true)
-        continue
-      }
-      let digit = byte &- UInt8(ascii: "0")
-      let (tenfold, isBeyond) = numbers.1.multipliedReportingOverflow(by: 10)
-      let (sum, isFarther) = tenfold.addingReportingOverflow(UInt64(digit))
-      guard digit < 10, !isBeyond, !isFarther else { return nil }
-      numbers.1 = sum
-      digits += 1
-    }
-    guard isSecond, digits > 0 else { return nil }
-    self.init(numbers.0, numbers.1)
   }
 }
 

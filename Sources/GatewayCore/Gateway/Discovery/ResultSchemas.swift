@@ -140,6 +140,7 @@ enum ResultSchemas {
     .always("version", .optional(.text)), .always("rtt", .optional(.number), "In milliseconds."),
     .always("reason", .optional(reason)),
     .always("detail", .optional(.text), "Why it is not reached, or what it refuses."),
+    .always("warning", .optional(.text), "What may go wrong with it."),
   ])
 
   static let fleet = JSONSchema.object([

@@ -74,7 +74,9 @@ final class FleetEngineListener: FleetEngineReceiver {
   var words: [Word] = []
   var records: [FleetRecord] = []
   var onRead: (FleetKey) -> Void = { _ in }
+  var refusals: [String] = []
 
+  func engineRefused(_ failure: UpstreamFailure, of place: FleetPlace) { refusals.append(failure.detail) }
   func engineGained(_ server: FleetServer) { words.append(.gained(server.run)) }
   func engineLost(_ failure: UpstreamFailure) { words.append(.lost) }
   func engineReachedEnd(of key: FleetKey) { words.append(.end(key.word)) }

@@ -39,8 +39,13 @@ final class FleetMemoryEngine: FleetEngine, FleetStoreListener {
   /// How the host hears of things.
   var deliver: (@escaping () -> Void) -> Void = { $0() }
   private(set) var server: FleetServer?
-  private(set) var failure: UpstreamFailure?
   let roundTrip: Duration? = nil
+  /// What it refuses, and why it is not reached, as the test says.
+  var failure: UpstreamFailure?
+  var refusals: [FleetPlace: UpstreamFailure] = [:]
+  var onReport: (FleetReport) -> Void = { _ in }
+
+  func refusal(of place: FleetPlace) -> UpstreamFailure? { refusals[place] }
 
   private var receivers: [any FleetEngineReceiver] = []
   /// Which connection it is.
@@ -174,7 +179,9 @@ final class FleetMemoryEngine: FleetEngine, FleetStoreListener {
     _ fields: FleetFields, to key: FleetKey, at position: FleetPosition?,
     _ done: @escaping (FleetOutcome<FleetPosition>) -> Void
   ) {
-    call(repeats: true, { $0.append(fields, to: key, at: position).map { .done($0) } ?? .fenced }, done)
+    call(
+      repeats: true,
+      { $0.isFull ? .refused(.full) : $0.append(fields, to: key, at: position).map { .done($0) } ?? .fenced }, done)
   }
 
   func trim(_ key: FleetKey, before position: FleetPosition) {

@@ -3,6 +3,8 @@
 /// What the engines of a test have between them: streams and tables in memory, with the rules of Redis. It may be
 /// restarted, emptied, and replaced by a replica that lacks what was not copied.
 final class FleetStore {
+  /// There is no room for entries.
+  var isFull = false
   struct Stream: Equatable {
     var records: [FleetRecord] = []
     var last = FleetPosition.start

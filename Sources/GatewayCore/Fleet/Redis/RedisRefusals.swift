@@ -1,0 +1,78 @@
+/// What a server refused and has not carried out since, by upstream.
+struct RedisRefusals {
+  /// Why a call counts for nothing.
+  enum Cause: Equatable {
+    case error(RedisError)
+    /// Too few replicas have it: so many, of so many that are wanted.
+    case copies(Int, of: Int)
+  }
+
+  /// A call that was refused.
+  struct Refusal: Equatable {
+    let call: String
+    let cause: Cause
+    /// Nothing else of the upstream was refused.
+    var isFirst: Bool
+    fileprivate var at: MonotonicInstant
+  }
+
+  private var standing: [FleetPlace: [String: Refusal]] = [:]
+
+  /// What was not asked again for so long is not known to be refused still.
+  private static let limit: Duration = .seconds(60)
+
+  mutating func note(_ cause: Cause, of subject: RedisPipeline.Subject, at now: MonotonicInstant) -> Refusal {
+    let call = Self.name(of: subject)
+    let identity = Self.identity(of: subject)
+    var others = standing[subject.key.place, default: [:]].filter { now - $0.value.at < Self.limit }
+    let refusal = Refusal(call: call, cause: cause, isFirst: others.isEmpty, at: now)
+    others[identity] = refusal
+    standing[subject.key.place] = others
+    return refusal
+  }
+
+  /// True where nothing of the upstream is refused any more.
+  mutating func noteDone(_ subject: RedisPipeline.Subject) -> Bool {
+    guard !standing.isEmpty, var others = standing[subject.key.place],
+      others.removeValue(forKey: Self.identity(of: subject)) != nil
+    else { return false }
+    standing[subject.key.place] = others.isEmpty ? nil : others
+    return others.isEmpty
+  }
+
+  /// One that stands.
+  func of(_ place: FleetPlace, at now: MonotonicInstant) -> Refusal? {
+    standing[place]?.values.filter { now - $0.at < Self.limit }.min { $0.call < $1.call }
+  }
+
+  /// What is read at once changes all the time.
+  private static func identity(of subject: RedisPipeline.Subject) -> String {
+    let call = "\(subject.call)"
+    return call == RedisReading.call ? call : "\(call) \(subject.key.text)"
+  }
+
+  private static func name(of subject: RedisPipeline.Subject) -> String {
+    "\(subject.call) of \(([subject.key] + subject.others).map(\.text).joined(separator: ", "))"
+  }
+}
+
+extension RedisRefusals.Refusal {
+  /// `server` is its address.
+  func failure(of server: String) -> UpstreamFailure {
+    switch cause {
+    case .error(let error): UpstreamFailure(.refused, sentence(error, server))
+    case .copies(let count, let wanted):
+      UpstreamFailure(
+        .timeout, "\(count) of the \(wanted) replicas of \(server) that are wanted have confirmed \(call)")
+    }
+  }
+
+  private func sentence(_ error: RedisError, _ server: String) -> String {
+    switch error.meaning {
+    case .refused(.full): "\(server) has no room for \(call) (\(error.sentence))"
+    case .refused(.forbidden):
+      "\(server) does not let this user do what the fleet needs, \(call) (\(error.sentence))"
+    case .fenced, .passed, .refused, .unknownScript, .wrongServer: "\(server) refuses \(call) (\(error.sentence))"
+    }
+  }
+}

@@ -1,0 +1,39 @@
+import Testing
+
+@testable import GatewayCore
+
+@Suite struct RedisRefusalsTests {
+  @Test func whatIsRefusedIsToldUntilItIsDone() {
+    let rig = RedisRig()
+    rig.gain()
+    let join = FleetJoin(place: rig.place, host: "a", life: 0, details: FleetHostDetails())
+    let words = "NOPERM this user has no permissions to run the 'eval' command"
+    for _ in 0..<2 {
+      rig.engine.run(join) { _ in }
+      rig.say("-\(words)\r\n", to: rig.calls)
+    }
+    let sentence =
+      "r1:6379 does not let this user do what the fleet needs, JOIN of gw:f:{u}:hosts, gw:f:{u}:box:a (\(words))"
+    #expect(rig.engine.refusal(of: rig.place)?.detail == sentence)
+    #expect(rig.listener.refusals == [sentence, sentence])
+    #expect(rig.reports.suffix(1) == [.refused(upstream: "u", detail: sentence)])
+    #expect(rig.engine.refusal(of: FleetPlace(fleet: "f", upstream: "v")) == nil)
+    rig.engine.run(join) { _ in }
+    rig.say("*1\r\n$1\r\n1\r\n", to: rig.calls)
+    #expect(rig.engine.refusal(of: rig.place) == nil)
+    #expect(rig.reports.suffix(1) == [.accepted(upstream: "u")])
+  }
+
+  @Test func whatIsNotAskedAgainIsNotSaidToBeRefusedForEver() {
+    let rig = RedisRig()
+    rig.gain()
+    rig.engine.newest(of: rig.place.key(.up)) { _ in }
+    rig.say("-WRONGTYPE x\r\n", to: rig.calls)
+    #expect(rig.engine.refusal(of: rig.place)?.detail == "r1:6379 refuses XREVRANGE of gw:f:{u}:up (WRONGTYPE x)")
+    rig.engine.run(FleetBeat(place: rig.place, own: FleetOwn(term: 1, host: "a"))) { _ in }
+    rig.say("-OOM y\r\n", to: rig.calls)
+    #expect(rig.engine.refusal(of: rig.place)?.detail == "r1:6379 has no room for BEAT of gw:f:{u}:L (OOM y)")
+    rig.advance(.seconds(61))
+    #expect(rig.engine.refusal(of: rig.place) == nil)
+  }
+}

@@ -1,0 +1,133 @@
+"""TLS, passwords and the rights of users of a fleet's Redis: what docs/fleet.md says is enough is, and what is missing is
+said."""
+
+import pytest
+
+import redis_server
+from patience import SOON
+from programs import ROOT
+from test_fleet_redis import fleet, told, works
+
+pytestmark = pytest.mark.skipif(redis_server.program() is None, reason=redis_server.MISSING)
+
+
+@pytest.fixture
+async def server(folder):
+    """Makes a Redis, with a certificate or without."""
+    made = []
+
+    async def make(tls=None):
+        one = redis_server.RedisServer(folder / f"redis{len(made)}")
+        one.tls = tls
+        made.append(one)
+        return await one.start()
+
+    yield make
+    for one in made:
+        await one.close()
+
+
+def configuration(chat, url, host="a", **settings):
+    return {"fleet": {"name": "test", "redis": [url], "host": host, "lease": "1s", **settings},
+            "upstream": {"chat": {"url": chat.url, "fleet": True, "keep": "always"}}}
+
+
+async def test_a_server_with_tls_is_used_if_it_is_the_one_that_is_trusted(daemons, chat, server, authority):
+    redis = await server(authority / "server")
+    trusted = await daemons(configuration(chat, redis.url, tls={"ca": str(authority / "ca.pem")}))
+    await works(trusted)
+    stranger = await daemons(configuration(chat, redis.url, tls={"ca": str(authority / "stranger.pem")}))
+    seen = await told(stranger, "certificate")
+    assert (seen["state"], seen["reason"]) == ("unreachable", "tls")
+    elsewhere = await server(authority / "elsewhere")
+    misled = await daemons(configuration(chat, elsewhere.url, tls={"ca": str(authority / "ca.pem")}))
+    assert (await told(misled, "127.0.0.1"))["reason"] == "tls"
+    plain = await daemons(configuration(chat, redis.url.replace("rediss", "redis")))
+    assert (await told(plain, redis.url.removeprefix("rediss://")))["state"] == "unreachable"
+
+
+async def test_a_wrong_password_is_said_and_a_right_one_is_read_without_a_restart(daemons, chat, server, folder):
+    redis = await server()
+    await redis.command("CONFIG", "SET", "requirepass", "right")
+    without = await daemons(configuration(chat, redis.url))
+    assert (await told(without, "wants a login, and the fleet has no password"))["reason"] == "refused"
+    file = folder / "password"
+    file.write_text("wrong\n")
+    file.chmod(0o600)
+    daemon = await daemons(configuration(chat, redis.url, host="b", password_file=str(file)))
+    assert (await told(daemon, "refused the login (WRONGPASS"))["reason"] == "refused"
+    file.write_text("right\n")
+    await works(daemon)
+    assert "right" not in daemon.text() and "wrong\n" not in daemon.text()
+
+
+def documented_rights():
+    """The lines of docs/fleet.md that make users, for the fleet and the hosts of the tests."""
+    text = (ROOT / "docs/fleet.md").read_text()
+    lines = [line for line in text.replace("\\\n", " ").splitlines() if line.startswith("ACL SETUSER")]
+    return [line.replace("prod", "test").split()[1:] for line in lines]
+
+
+async def test_the_documented_rights_are_enough_for_hosts_that_hold_and_that_never_do(daemons, chat, server, folder):
+    redis = await server()
+    (edge, core) = documented_rights()
+    for words in (edge, core):
+        assert await redis.command("ACL", *words) == "OK"
+    await redis.command("ACL", "SETUSER", "admin", "on", ">p", "+acl")
+    assert await redis.command("ACL", "SETUSER", "default", "off") == "OK"
+    hosts = []
+    for words, hold in ((core, "may"), (edge, "never")):
+        password = folder / words[1]
+        password.write_text(next(word for word in words if word.startswith(">"))[1:])
+        password.chmod(0o600)
+        hosts.append(await daemons(configuration(
+            chat, redis.url, host=words[1], user=words[1], password_file=str(password), hold=hold, adopt="3s")))
+    for host in hosts:
+        await works(host)
+        client = await host.connected(upstream="chat")
+        await client.call("subscribe", upstream="chat", events=["e"])
+        await client.call("subscribe", upstream="chat", events=["load"], answer=True)
+        for number in range(300):
+            client.post("send", upstream="chat", event="s", args=[number], delivery="accepted")
+        await client.call("send", upstream="chat", event="d", args=[host.settings["fleet"]["host"]], delivery="durable")
+    assert sorted(one["args"][0] for one in await chat.received(2, "d")) == sorted(one[1] for one in (edge, core))
+    await chat.burst("e", 300)
+    for host in hosts:
+        for _ in range(300):
+            await host.clients[-1].event("s1")
+        assert fleet(await host.status())["redis"]["state"] == "working"
+    # Longer than it takes to say three times that it lives.
+    for host in hosts:
+        await host.until(lambda status: status["daemon"]["outbox"]["queued"]["count"] == 0, "the outbox to empty")
+    await hosts[1].crash()
+    await hosts[1].start()
+    await works(hosts[1])
+    denied = await redis.command("--user", "admin", "--pass", "p", "--no-auth-warning", "ACL", "LOG")
+    assert denied == "", denied
+
+
+async def test_a_right_that_is_missing_is_named_and_given_without_a_restart(daemons, chat, server, folder):
+    redis = await server()
+    password = folder / "password"
+    password.write_text("p")
+    await redis.command("ACL", "SETUSER", "a", "on", ">p", "~*", "+@all")
+    daemon = await daemons(configuration(chat, redis.url, user="a", password_file=str(password)))
+    await works(daemon)
+    await redis.command("ACL", "SETUSER", "a", "-xadd")
+    client = await daemon.connected(upstream="chat")
+    await client.call("send", upstream="chat", event="d", args=[1], delivery="durable")
+    seen = await told(daemon, "does not let this user do what the fleet needs, XADD of gw:test:{chat}:up (NOPERM")
+    assert seen["state"] == "refusing"
+    await redis.command("ACL", "SETUSER", "a", "+xadd")
+    assert [one["args"] for one in await chat.received(1, "d")] == [[1]]
+    await daemon.until(lambda status: fleet(status)["redis"]["state"] == "working", "it to be well", SOON)
+    await redis.command("ACL", "SETUSER", "a", "-eval")
+    other = await daemons(configuration(chat, redis.url, host="b", user="a", password_file=str(password)))
+    seen = await told(other, "JOIN of gw:test:{chat}:hosts", "eval")
+    assert "refuses what an upstream needs" in other.text()
+    await redis.command("ACL", "SETUSER", "a", "+eval")
+    await works(other)
+    await redis.command("ACL", "SETUSER", "a", "-info")
+    await other.crash()
+    await other.start()
+    await told(other, "does not let this user do what each host has to do (NOPERM", "info")
