@@ -2,12 +2,16 @@
 
 import asyncio
 import contextlib
+import json
+import re
 
 import pytest
 
 import redis_server
 from local_client import CallError
 from patience import SOON, within
+from programs import GATEWAYCTL
+from terminal import on_terminal
 
 pytestmark = pytest.mark.skipif(redis_server.program() is None, reason=redis_server.MISSING)
 
@@ -114,7 +118,7 @@ async def test_a_link_moves_to_the_named_host_whoever_is_asked(hosts, chat):
     assert (await clients[1].call("fleet.move", upstream="chat"))["holder"] != present
 
 
-async def test_what_cannot_be_moved_is_refused_with_what_to_do(hosts, daemons):
+async def test_what_cannot_be_moved_is_refused_with_what_to_do(hosts, daemons, redis):
     first, other = await hosts(1) + await hosts(1, fleet={"hold": "never"})
     client = await ready(first)
     await listed(client, lambda one: len(one["hosts"]) == 2 and holder(one) == "h0", "two hosts and a holder")
@@ -132,6 +136,14 @@ async def test_what_cannot_be_moved_is_refused_with_what_to_do(hosts, daemons):
     with pytest.raises(CallError, match="No other host may have the link of 'chat'"):
         await client.call("fleet.leave")
     assert holder(await client.call("fleet.list")) == "h0"
+    await redis.kill()
+    await first.until(lambda status: fleet(status)["redis"]["state"] == "unreachable", "the loss of Redis")
+    for method, params in (("fleet.leave", {}), ("fleet.move", {"upstream": "chat", "host": "h1"})):
+        with pytest.raises(CallError) as error:
+            await client.call(method, **params)
+        assert error.value.type == "UpstreamDown" and "127.0.0.1" in error.value.message, method
+    result = await client.call("fleet.list")
+    assert result["redis"]["reason"] and [host["host"] for host in result["hosts"]] == ["h0", "h1"]
     alone = await (await daemons()).client()
     for method, params in (("fleet.list", {}), ("fleet.leave", {}), ("fleet.move", {"upstream": "chat"})):
         with pytest.raises(CallError) as error:
@@ -259,3 +271,69 @@ async def test_what_speaks_no_redis_is_shown(daemons, chat):
     status = await host.until(lambda status: fleet(status)["redis"]["reason"], "a reason", 4 * SOON)
     assert fleet(status)["redis"]["state"] == "unreachable"
     assert fleet(status)["redis"]["reason"] in ("protocol", "closed", "timeout")
+
+
+async def test_metrics_count_terms_and_hosts_of_a_fleet(hosts):
+    two = await hosts(2)
+    clients = [await ready(host) for host in two]
+    await listed(clients[0], lambda one: len(one["hosts"]) == 2 and holder(one), "two hosts and a holder")
+    await clients[0].call("fleet.move", upstream="chat")
+    await clients[0].call("fleet.move", upstream="chat")
+
+    def series(text):
+        """What is counted of the upstream, by its name."""
+        labels = '{upstream="chat",namespace="/"} '
+        return {line.partition(labels)[0].removeprefix("gatewayd_fleet_"): int(line.partition(labels)[2])
+                for line in text.splitlines() if labels in line}
+
+    texts = [(await client.call("metrics"))["text"] for client in clients]
+    counted = [series(text) for text in texts]
+    assert sorted(one["take_overs_total"] for one in counted) == [1, 2]
+    assert sorted(one["holds"] for one in counted) == [0, 1]
+    for text, one in zip(texts, counted):
+        assert "\ngatewayd_fleet_redis_reached 1\n" in text
+        assert set(one) == {"hosts", "behind_events", "unconfirmed_sends", "holds", "take_overs_total", "lapses_total",
+                            "late_beats_total", "fences_total", "adopted_sends_total"}
+        assert (one["hosts"], one["behind_events"], one["fences_total"]) == (2, 0, 0)
+
+
+async def test_gatewayctl_shows_moves_and_leaves(hosts, ctl):
+    two = await hosts(2)
+    clients = [await ready(host) for host in two]
+    await listed(clients[0], lambda one: len(one["hosts"]) == 2 and holder(one), "two hosts and a holder")
+    shown = json.loads((await ctl(two[0], "fleet")).out)
+    first, second = holder(shown), "h1" if holder(shown) == "h0" else "h0"
+    moved = await ctl(two[0], "fleet", "move", "chat", second)
+    assert moved.code == 0 and json.loads(moved.out)["holder"] == second
+    refused = await ctl(two[0], "fleet", "move", "chat", "h")
+    assert refused.code == 65 and "has no host called 'h'" in refused.err and refused.out == ""
+    assert (await ctl(two[0], "fleet", "move", "-q", "chat")).out == ""
+    left = await ctl(two[int(first[1])], "fleet", "leave")
+    assert left.code == 0 and json.loads(left.out)["left"] == [{"upstream": "chat", "namespace": "/"}]
+    for words, message in ((("mov", "chat"), "did you mean 'move'?"), (("move",), "name the upstream"),
+                           (("leave", "h1"), "takes no arguments")):
+        outcome = await ctl(two[0], "fleet", *words)
+        assert outcome.code == 64 and message in outcome.err, words
+
+
+async def test_on_a_terminal_the_fleet_is_two_tables(hosts, redis):
+    two = await hosts(2)
+    clients = [await ready(host) for host in two]
+    await listed(clients[0], lambda one: len(one["hosts"]) == 2 and one["upstreams"][0]["open"], "two hosts and a link")
+
+    async def shown(*words):
+        text = await within(asyncio.to_thread(
+            on_terminal, GATEWAYCTL, "--socket", two[0].socket, *words, env={"COLUMNS": "120"}), "gatewayctl on a terminal")
+        return text, [line.split() for line in re.sub(r"\x1b\[[0-9;]*m", "", text).splitlines()]
+
+    text, lines = await shown("fleet")
+    assert "\x1b[" in text
+    assert lines[0][:7] == ["fleet", "test", "this", "host", "is", "h0", "Redis"]
+    assert lines[2] == ["HOST", "STATE", "HEARD", "MAY", "HOLD", "HAS", "LIVES", "VERSION"]
+    assert [line[:2] for line in lines[3:5]] == [["h0", "here"], ["h1", "alive"]] or lines[4][1] == "unknown"
+    assert lines[6][:2] == ["UPSTREAM", "HOLDER"] and lines[7][0] == "chat" and "up" in lines[7]
+    _, lines = await shown("status")
+    name = holder(await clients[0].call("fleet.list"))
+    words = [" ".join(line) for line in lines]
+    assert any(line.startswith(f"the fleet's link is at {name}; term ") and "Redis 127.0.0.1:" in line for line in words)
+    assert any(line.startswith("this host has the fleet's link; term ") for line in words) == (name == "h0")

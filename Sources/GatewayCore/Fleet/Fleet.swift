@@ -179,6 +179,10 @@ final class Fleet {
     let held = places.filter { members[$0]?.holder?.holds == true }
     look(at: held[...]) { [weak self] in
       guard let self else { return }
+      if let first = held.first, engine.server == nil {
+        let failure = engine.failure ?? UpstreamFailure(.unreachable, "no server of the fleet is reached")
+        return done(.failure(FleetRetirementProblem(place: first, problem: .notReached(failure))))
+      }
       for place in held where members[place]?.link.roster.heirs(of: host).isEmpty != false {
         return done(.failure(FleetRetirementProblem(place: place, problem: .nobodyElse)))
       }

@@ -36,6 +36,7 @@ final class FleetHolder {
   var version: () -> UInt64 = { FleetWire.versions.upperBound }
   /// It takes no lease, whoever has it.
   var abstains = false
+  private(set) var counters = FleetCounters()
 
   /// How long the server may take to acknowledge the last bytes of a holder that leaves.
   static let drainLimit: Duration = .seconds(1)
@@ -85,6 +86,7 @@ final class FleetHolder {
   }
 
   private func tell(_ event: FleetLease.Event) {
+    if event == .fenced, holds { counters.fences += 1 }
     for action in lease.handle(event, at: timers.now) { act(action) }
   }
 
@@ -132,12 +134,14 @@ final class FleetHolder {
 
   private func beat() {
     guard let own = lease.own else { return }
+    let sent = timers.now
     let step = FleetBeat(
       place: place, own: own, version: version(), agreement: settings.agreement, sequence: publisher.sequence)
     engine.run(step) { [weak self] outcome in
       guard let self, lease.own == own else { return }
       switch outcome {
       case .done(let beaten):
+        if timers.now - sent > settings.lease / 2 { counters.lateBeats += 1 }
         tell(.beaten)
         // The term goes on at this server: it may be told again what it has lost.
         publisher.heal()
@@ -163,6 +167,7 @@ final class FleetHolder {
 
   private func begin(_ taken: FleetTaken) {
     guard let own = lease.own else { return }
+    counters.takeOvers += 1
     publisher.begin(own, taken)
     connector.resumption = taken.isSameRun ? taken.resumption : nil
     carryAdopted()
@@ -183,6 +188,7 @@ final class FleetHolder {
   }
 
   private func lapse() {
+    counters.lapses += 1
     writer?.mayWrite(until: nil)
     connector.tap?.mayWrite(until: limit)
     // The kernel would send the rest after that instant.
@@ -338,6 +344,7 @@ final class FleetHolder {
       guard let self, lease.own == own else { return }
       switch outcome {
       case .done(let adopted?):
+        counters.adopted += UInt64(adopted.rows)
         writer?.noteLife(adopted.life, of: host)
         carryAdopted { writer?.resume() }
       case .fenced: tell(.fenced)

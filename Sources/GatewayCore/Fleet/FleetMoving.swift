@@ -85,7 +85,9 @@ final class FleetMoving {
   private func look() {
     guard done != nil else { return }
     if let own = link.roster.record?.own, own != old {
-      return finish(host.map { $0 == own.host } ?? true ? .success(own) : .failure(.tookOther(own.host)))
+      // Where no other takes it, the one that gave it away has it again.
+      let isMeant = host.map { $0 == own.host } ?? (own.host != old?.host)
+      return finish(isMeant ? .success(own) : .failure(.tookOther(own.host)))
     }
     guard link.timers.now < end else { return finish(.failure(.tooLate)) }
     link.timers.after(lease / 16) { [weak self] in

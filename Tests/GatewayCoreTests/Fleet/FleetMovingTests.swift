@@ -96,6 +96,19 @@ import Testing
     _ = moving
   }
 
+  @Test func aHolderThatHasItAgainIsNoSuccess() {
+    join("b")
+    join("c")
+    let own = scene.take("b")
+    let heard = Heard()
+    let moving = move(to: nil, heard)
+    #expect(release(own) == "*")
+    scene.take("b")
+    scene.turn(by: .seconds(1))
+    #expect(heard.result == .failure(.tookOther("b")))
+    _ = moving
+  }
+
   @Test func aHolderThatDoesNotLeaveIsWaitedForInVain() {
     join("b")
     join("c")

@@ -36,7 +36,7 @@ struct DaemonFigures {
 /// the same table. The families are made when they are asked for: a daemon without metrics holds none.
 enum MetricsTable {
   /// What is of the whole daemon.
-  static var daemon: [MetricFamily<DaemonFigures>] { process + sharing }
+  static var daemon: [MetricFamily<DaemonFigures>] { process + sharing + FleetMetrics.families }
 
   private static var process: [MetricFamily<DaemonFigures>] {
     [
