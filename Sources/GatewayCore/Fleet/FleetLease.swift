@@ -210,7 +210,10 @@ struct FleetLease: Equatable, Sendable {
     let isFree = (holder == "" || isOwn) && (isNamed || next == "" || next == "*")
     let isReluctant = reluctantUntil.map { now < $0 } ?? false
     let due = disagrees ? max(watch.due, watch.since + settings.adopt) : watch.due
-    guard isFree && (isNamed || !isReluctant) && !disagrees || due <= now else { return [] }
+    guard isFree && (isNamed || !isReluctant) && !disagrees || due <= now else {
+      // The next look comes when the lease may be taken, if that is earlier.
+      return due < now + settings.look ? [.wake(due)] : []
+    }
     state = .taking(asked: now)
     return [.take(sight, isLate: watch.due <= now)]
   }

@@ -41,7 +41,8 @@ import Testing
   @Test mutating func aLeaseThatDoesNotChangeIsTakenAfterATenthMore() {
     #expect(at(0, .gained(run: "r")) == [.look, .wake(instant(0.375))])
     #expect(see(0) == [])
-    #expect(see(3.29) == [])
+    #expect(see(2.9) == [])
+    #expect(see(3.29) == [.wake(instant(3.3))])
     #expect(see(3.3) == [.take(Self.other, isLate: true)])
   }
 
@@ -50,7 +51,7 @@ import Testing
     _ = see(0)
     let beaten = FleetSight(own: "7@b", beat: "4")
     #expect(see(3.2, beaten) == [])
-    #expect(see(6.4, beaten) == [])
+    #expect(see(6.4, beaten) == [.wake(instant(6.5))])
     #expect(see(6.5, beaten) == [.take(beaten, isLate: true)])
   }
 
