@@ -10,7 +10,7 @@ import pytest
 
 import processes
 import redis_server
-from patience import QUIET, SOON, within
+from patience import QUIET, SOON, end, within
 from test_fleet import holder
 from test_fleet_redis import fleet, told, works
 
@@ -29,6 +29,14 @@ class Sentinel:
         self.name.symlink_to(pathlib.Path(redis_server.program()).resolve())
 
     async def start(self, master, quorum=1, silence=500):
+        for _ in range(20):
+            if await self._start(master, quorum, silence):
+                return self
+            await self.close()
+        raise AssertionError("no Sentinel could be started")
+
+    async def _start(self, master, quorum, silence):
+        """False where somebody else has taken the port."""
         if not self.wrapper:
             with socket.socket() as free:
                 free.bind(("127.0.0.1", 0))
@@ -43,7 +51,12 @@ class Sentinel:
         self.words = []
         self.said = asyncio.Condition()
         self.reader = asyncio.ensure_future(self._read())
-        return self
+        ended = asyncio.ensure_future(self.process.wait())
+        begun = asyncio.ensure_future(self.says("+monitor"))
+        await asyncio.wait([ended, begun], return_when=asyncio.FIRST_COMPLETED)
+        hasBegun = begun.done()
+        await end([ended, begun])
+        return hasBegun
 
     async def _read(self):
         while line := await self.process.stdout.readline():
