@@ -124,3 +124,46 @@ async def test_the_sends_of_the_host_that_held_are_written_by_the_next_one(hosts
     await first.start()
     await listed(await first.client(), 10, states=["sent"])
     assert len(await chat.received(10, "d")) == 10
+
+
+async def without_disk(daemons, redis, chat):
+    """Two hosts, of which the first holds, and the other keeps its sends in Redis alone."""
+    made = []
+    for name, durable in (("h0", "host"), ("h1", "fleet")):
+        made.append(await daemons({
+            "fleet": {"name": "test", "redis": [redis.url], "host": name, "lease": "1s", "durable": durable},
+            "upstream": {"chat": {"url": chat.url, "fleet": True}}}))
+        await ready(made[-1])
+    return made
+
+
+async def test_a_host_without_a_disk_finds_its_sends_in_redis(daemons, redis, chat):
+    _, other = await without_disk(daemons, redis, chat)
+    client = await ready(other)
+    await chat.stop()
+    await down(other)
+    for number in range(10):
+        answer = await client.call("send", upstream="chat", event="d", args=[number], delivery="durable")
+        assert answer["state"] == "durable"
+    assert int(await redis.command("HLEN", "gw:test:{chat}:box:h1")) == 10
+    await other.crash()
+    await other.start()
+    back = await other.client()
+    await listed(back, 10, states=["queued"])
+    await chat.start()
+    assert [one["args"][0] for one in await chat.received(10, "d")] == list(range(10))
+    await listed(back, 10, states=["sent"])
+    await rows(redis, "box:h1", 0)
+    assert len(await chat.received(10, "d")) == 10
+
+
+async def test_a_send_that_a_full_redis_does_not_take_is_refused(daemons, redis, chat):
+    _, other = await without_disk(daemons, redis, chat)
+    client = await ready(other)
+    await redis.command("CONFIG", "SET", "maxmemory", "1")
+    error = await client.fails("InternalError", "send", upstream="chat", event="d", args=[1], delivery="durable")
+    assert error.data["reason"] == "full"
+    assert "Redis has no room" in error.message
+    await redis.command("CONFIG", "SET", "maxmemory", "0")
+    await client.call("send", upstream="chat", event="d", args=[2], delivery="durable")
+    assert [one["args"] for one in await chat.received(1, "d")] == [[2]]

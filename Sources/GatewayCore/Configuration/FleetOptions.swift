@@ -18,6 +18,10 @@ public struct FleetOptions: Equatable, Sendable {
   var grace: Duration = .seconds(10)
   /// How long a host is silent before it is taken for dead.
   var adopt: Duration = .seconds(30)
+  /// How long a holder without a link to the server keeps the lease from others.
+  var yield: Duration = .seconds(10)
+  /// When a durable send is kept.
+  var durable = FleetDurability.host
   /// Replicas that must confirm what has to last.
   var copies = 0
   /// Whom to trust at `rediss://`; nil: the system's.
@@ -26,6 +30,14 @@ public struct FleetOptions: Equatable, Sendable {
 
   /// Whether there is one.
   var isWanted: Bool { name != nil }
+}
+
+/// `fleet.durable`.
+enum FleetDurability: String, CaseIterable, Sendable {
+  /// When the disk of its host has it.
+  case host
+  /// When Redis has it.
+  case fleet
 }
 
 /// `fleet.hold`.

@@ -18,6 +18,8 @@ final class Fleet {
   /// Tells this process from another one of the same name.
   private let instance: String
   let engine: any FleetEngine
+  /// When a durable send is kept.
+  var durable: FleetDurability { options.durable }
   private let seams: FleetSeams
   private var members: [FleetPlace: Member] = [:]
 
@@ -91,12 +93,13 @@ final class Fleet {
       return known
     }
     var own = FleetSettings(place: place, host: host)
-    (own.lease, own.grace, own.adopt) = (options.lease, options.grace, options.adopt)
+    (own.lease, own.grace, own.adopt, own.yield) = (options.lease, options.grace, options.adopt, options.yield)
     own.servers = options.redis.map(\.host)
     let engine = engine.share(of: place)
     own.agreement = agreement
     let link = FleetLink(own, engine: engine, timers: seams.timers, details: details(agreement))
     link.onNamesake = { [weak self] in self?.takeAnotherName() }
+    link.box.hasDisk = options.durable == .host
     link.box.onNews = { [weak self] in self?.onSend(place, $0) }
     var holder: FleetHolder?
     if options.hold == .may {
@@ -105,6 +108,10 @@ final class Fleet {
       }
       made.onWant = { [weak self] in self?.onWant(place, $0) }
       made.onCut = { [weak self] in self?.onCut(place) }
+      made.onYield = { [link, timers = seams.timers] in
+        link.details.isReluctant = true
+        timers.after(FleetLease.reluctance) { link.details.isReluctant = false }
+      }
       made.wallMilliseconds = { [seams] in seams.time.wallMilliseconds }
       made.version = { [link] in link.roster.version(own.versions) }
       made.abstains = abstains

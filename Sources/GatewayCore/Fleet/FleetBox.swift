@@ -40,6 +40,7 @@ final class FleetBox {
   /// Names of rows that the engine may still have, and whether they were adopted.
   private var leaving: [String: Bool] = [:]
   private var life: UInt64?
+  private var last: UInt64?
   /// Which server knows the rows.
   private var run: String?
   /// Tells answers apart that came too late.
@@ -49,6 +50,8 @@ final class FleetBox {
   /// Where each row is, is known: what is boxed may be written.
   private(set) var isSettled = false
   private var isLooking = false
+  /// Rows outlive this process at this host too: what became of them is read when it is back.
+  var hasDisk = true
 
   /// Rows that are asked for in one go: each may be as long as a message.
   static let portion = 64
@@ -140,7 +143,8 @@ final class FleetBox {
 
   /// A life has begun, with rows of these names in the box.
   func begin(_ life: UInt64, _ names: [String]) {
-    self.life = life
+    if !hasDisk, last == nil { forgetOutcomes() }
+    (self.life, last) = (life, life)
     unknown = names.filter { numbers[$0] == nil && leaving[$0] == nil }.sorted()
     settle()
   }
@@ -150,6 +154,15 @@ final class FleetBox {
     lifeEnded()
     self.host = host
     for number in rows.keys { rows[number]?.place = .fresh }
+  }
+
+  /// Another process of this host accepted them, and nobody waits for what became of them.
+  private func forgetOutcomes() {
+    engine.rows(of: place.key(.adopted), nil) { [weak self] outcome in
+      guard let self, case .done(let rows) = outcome else { return }
+      let ended = rows.filter { $0.key.hasPrefix("\(host)/") && $0.value.first == UInt8(ascii: "=") }.keys.sorted()
+      if !ended.isEmpty { engine.remove(ended, of: place.key(.adopted)) { _ in } }
+    }
   }
 
   func lifeEnded() {

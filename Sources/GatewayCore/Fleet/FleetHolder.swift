@@ -14,6 +14,7 @@ final class FleetHolder {
   private(set) var writer: FleetWriter?
   private weak var tap: FleetTap?
   private let hosts: FleetHosts
+  private let reach: FleetReach
   /// How far `up` was read in this conversation, and of which server.
   private var readUp = FleetPosition.start
   private var openedUp = FleetPosition.start
@@ -38,6 +39,9 @@ final class FleetHolder {
   var abstains = false
   private(set) var counters = FleetCounters()
 
+  /// The lease is given away because the server is not reached.
+  var onYield: () -> Void = {}
+
   /// How long the server may take to acknowledge the last bytes of a holder that leaves.
   static let drainLimit: Duration = .seconds(1)
 
@@ -53,11 +57,13 @@ final class FleetHolder {
     self.connector = FleetTapConnector(connector)
     lease = FleetLease(FleetLease.Settings(settings))
     hosts = FleetHosts(settings, engine: engine, timers: timers)
+    reach = FleetReach(patience: settings.yield, timers: timers)
     publisher = FleetPublisher(settings.place, engine: engine, timers: timers, grace: settings.grace)
     self.connector.holder = self
     publisher.onOpen = { [weak self] in self?.begin($0) }
     publisher.onFenced = { [weak self] in self?.tell(.fenced) }
     publisher.onDoubt = { [weak self] in self?.lookAtTerm() }
+    reach.onYield = { [weak self] in self?.yield() ?? true }
     hosts.onLook = { [weak self] in self?.noteLives() }
     hosts.onSilent = { [weak self] in self?.adopt($0, $1) }
     engine.add(self)
@@ -72,6 +78,14 @@ final class FleetHolder {
 
   /// Gives the lease to another host.
   func leave() { tell(.leave) }
+
+  /// The same, because the server is not reached. False where no other host would take it.
+  private func yield() -> Bool {
+    guard case .holding = lease.state, hosts.isOtherWilling else { return false }
+    onYield()
+    leave()
+    return true
+  }
 
   /// What this host has to have like the others is another now. As long as it holds, that is what counts.
   func adopt(_ agreement: FleetAgreement) { settings.agreement = agreement }
@@ -172,6 +186,7 @@ final class FleetHolder {
     connector.resumption = taken.isSameRun ? taken.resumption : nil
     carryAdopted()
     hosts.begin()
+    reach.lost()
   }
 
   private func extend(_ limit: MonotonicInstant) {
@@ -206,6 +221,7 @@ final class FleetHolder {
     closeWriter()
     adopted = [:]
     hosts.end()
+    reach.settle()
     drainEnd = nil
     cut()
   }
@@ -247,6 +263,7 @@ final class FleetHolder {
 
   func opened(_ tap: FleetTap) {
     self.tap = tap
+    reach.settle()
     let goesOn = tap.isRecovered && !publisher.epoch.isEmpty
     publisher.opened(
       newEpoch: goesOn ? nil : "e" + String(random.bits() & 0xff_ffff_ffff, radix: 36),
@@ -294,14 +311,7 @@ final class FleetHolder {
     let offset = connector.resumption?.offset
     let head = FleetEvent.Head(
       time: UInt64(max(0, wallMilliseconds())), epoch: publisher.epoch, offset: offset, question: question)
-    let entry: FleetEntry =
-      switch content {
-      case .event(let name, let arguments, let kwargs):
-        .event(FleetEvent(head: head, name: name, arguments: arguments, kwargs: kwargs))
-      case .tooLong(let name, let size): .tooLong(head, name: name, size: size)
-      case .dropped(let event): .dropped(head, event)
-      }
-    publisher.publish(entry, offset: offset)
+    publisher.publish(content.entry(head), offset: offset)
   }
 
   /// The wall clock, by which events have their time.
@@ -313,6 +323,7 @@ final class FleetHolder {
   func ended(_ tap: FleetTap, _ failure: UpstreamFailure?) {
     guard tap === self.tap else { return }
     self.tap = nil
+    if holds { reach.lost() }
     closeWriter()
     publisher.ended(failure ?? UpstreamFailure(.fleet, "the holder closed its link"))
     // The next conversation goes on behind what was said to the hosts, and not behind what was heard here.

@@ -32,6 +32,13 @@ final class FleetHosts {
     timers.cancel(timer)
   }
 
+  /// Whether another host would take the lease, as far as is known.
+  var isOtherWilling: Bool {
+    rows.contains { host, row in
+      host != settings.host && row.details.mayHold && !row.details.isReluctant && silence.isAlive(host, at: timers.now)
+    }
+  }
+
   /// The engine was away: none of them could be heard.
   func engineGained() { silence.forgetAll() }
 

@@ -102,6 +102,8 @@ struct FleetSilence: Equatable, Sendable {
     var life: UInt64
     var beat: UInt64?
     var since: MonotonicInstant
+    /// It has been seen to change.
+    var isHeard = false
   }
 
   let adopt: Duration
@@ -118,7 +120,7 @@ struct FleetSilence: Equatable, Sendable {
       if let sight = sights[host], sight.life == row.life, sight.beat == row.beat {
         if sight.since + adopt <= now { silent.append(host) }
       } else {
-        sights[host] = Sight(life: row.life, beat: row.beat, since: now)
+        sights[host] = Sight(life: row.life, beat: row.beat, since: now, isHeard: sights[host] != nil)
       }
     }
     return silent
@@ -126,6 +128,11 @@ struct FleetSilence: Equatable, Sendable {
 
   /// A host is being adopted: it is looked at anew.
   mutating func forget(_ host: String) { sights[host] = nil }
+
+  /// Whether a host has said something since it was looked at first, and within the time in which it has to.
+  func isAlive(_ host: String, at now: MonotonicInstant) -> Bool {
+    sights[host].map { $0.isHeard && now < $0.since + adopt } ?? false
+  }
 
   /// The engine was away: none of them could be heard.
   mutating func forgetAll() { sights = [:] }

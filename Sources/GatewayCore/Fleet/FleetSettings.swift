@@ -11,6 +11,8 @@ struct FleetSettings: Equatable, Sendable {
   var handshake: Duration = .seconds(10)
   /// How long a host is silent before its durable sends become the fleet's.
   var adopt: Duration = .seconds(30)
+  /// How long a holder without a link to the server keeps the lease from others.
+  var yield: Duration = .seconds(10)
   /// How many hosts are to take the lease before this one.
   var rank = 0
   /// The servers of the engine: names or addresses.

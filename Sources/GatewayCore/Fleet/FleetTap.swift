@@ -15,6 +15,16 @@ final class FleetTap {
         }
       return EventStream.name(of: raw.span.bytes)
     }
+
+    /// The same for all hosts.
+    func entry(_ head: FleetEvent.Head) -> FleetEntry {
+      switch self {
+      case .event(let name, let arguments, let kwargs):
+        .event(FleetEvent(head: head, name: name, arguments: arguments, kwargs: kwargs))
+      case .tooLong(let name, let size): .tooLong(head, name: name, size: size)
+      case .dropped(let event): .dropped(head, event)
+      }
+    }
   }
 
   /// Numbers from here on are the holder's, those below the connection's.

@@ -2,6 +2,8 @@
 final class FleetSends: OutboxCopies {
   private let fleet: Fleet
   private unowned let relay: OutboxRelay
+  /// What waits until the fleet has it.
+  private var waiting: [UInt64: (StorageProblem?) -> Void] = [:]
 
   init(_ fleet: Fleet, _ relay: OutboxRelay) {
     self.fleet = fleet
@@ -13,12 +15,28 @@ final class FleetSends: OutboxCopies {
     target.upstream.flatMap { fleet.link(of: fleet.place($0, target.namespace))?.box }
   }
 
+  var isHome: Bool { fleet.durable == .fleet }
+  func covers(_ target: OutboxTarget) -> Bool { box(of: target) != nil }
+
+  func keep(_ entry: OutboxEntry, _ done: @escaping (StorageProblem?) -> Void) {
+    guard let box = box(of: entry.target) else { return done(StorageProblem.none) }
+    waiting[entry.number] = done
+    box.put(entry.number, entry.row)
+  }
+
   func keep(_ entry: OutboxEntry) { box(of: entry.target)?.put(entry.number, entry.row) }
-  func drop(_ entry: OutboxEntry) { box(of: entry.target)?.finish(entry.number) }
+  func drop(_ entry: OutboxEntry) {
+    box(of: entry.target)?.finish(entry.number)
+    waiting.removeValue(forKey: entry.number)?(nil)
+  }
 
   private func heard(_ news: FleetBox.News, of place: FleetPlace) {
     switch news {
-    case .boxed, .refused: break
+    case .boxed(let number): waiting.removeValue(forKey: number)?(nil)
+    case .refused(let number, let refusal):
+      guard let done = waiting.removeValue(forKey: number) else { return }
+      fleet.link(of: place)?.box.finish(number)
+      done(StorageProblem(refusal))
     case .adopted(let number): relay.leaveElsewhere(number)
     case .returned(let number): relay.takeBack(number)
     case .outcome(let number, let fields):
@@ -30,6 +48,17 @@ final class FleetSends: OutboxCopies {
       guard let entry = OutboxEntry(fields, id: name, to: target), relay.adopt(entry) else {
         return fleet.link(of: place)?.box.drop(name) ?? ()
       }
+    }
+  }
+}
+
+extension StorageProblem {
+  /// Why the engine of a fleet does not keep a send.
+  fileprivate init(_ refusal: FleetRefusal) {
+    switch refusal {
+    case .full: self.init(.full, "the fleet's Redis has no room: its memory is used up")
+    case .forbidden(let sentence), .other(let sentence):
+      self.init(.failed, "the fleet's Redis did not take it: \(sentence)")
     }
   }
 }

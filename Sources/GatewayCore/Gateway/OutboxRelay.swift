@@ -39,7 +39,7 @@ final class OutboxRelay {
   }
 
   /// Whether durable sends are taken: for `hello`.
-  var keepsSends: Bool { outbox.rows.condition == .working }
+  var keepsSends: Bool { outbox.rows.condition == .working || outbox.copies?.isHome == true }
 
   /// The number of a send, which grows over restarts.
   func makeNumber() -> UInt64 {
@@ -191,54 +191,6 @@ final class OutboxRelay {
   /// The wall clock was set.
   func clockWasSet() { _ = outbox.wallMilliseconds() }
 
-  // MARK: - Other hosts
-
-  private func keepCopy(of record: OutboxRecord) { outbox.copies?.keep(record.entry) }
-
-  /// Copies all that is carried, where there may be a place for it that was none before.
-  func keepCopies() {
-    guard outbox.copies != nil else { return }
-    for record in outbox.unfinished where record.isCommitted && record.connection != nil { keepCopy(of: record) }
-  }
-
-  /// Another host writes an entry from now on, because this one was taken for dead.
-  func leaveElsewhere(_ number: UInt64) {
-    guard let record = outbox.usage.record(number) else { return }
-    detachAlone(record)
-    record.setElsewhere(true)
-  }
-
-  /// No other host will: it goes back to its place.
-  func takeBack(_ number: UInt64) {
-    guard let record = outbox.usage.record(number), record.isElsewhere else { return }
-    record.setElsewhere(false)
-    record.isWatched = false
-    placeIfHomeless(record)
-  }
-
-  /// It is known what became of an entry, wherever it was written.
-  func conclude(_ number: UInt64, _ state: OutboxState, reason: String?, result: [UInt8]?) {
-    guard let record = outbox.usage.record(number), record.isCommitted else { return }
-    detachAlone(record)
-    record.setElsewhere(false)
-    keys.note(record.entry.id, state: state.rawValue)
-    let attempts = state == .sent || state == .acked ? max(1, record.entry.attempts) : nil
-    outbox.finish(record, state, reason: reason, attempts: attempts, result: result)
-  }
-
-  /// Takes in what another life of this host accepted, and its disk does not know. Returns whether it waits here now.
-  func adopt(_ copy: OutboxEntry) -> Bool {
-    guard outbox.isUnknown(copy.id), outbox.rows.canBeKept else { return false }
-    var entry = copy
-    entry.number = makeNumber()
-    outbox.add(entry) { [weak self] record, problem, isAwaited in
-      guard let self, problem == nil, isAwaited else { return }
-      if record.entry.key != nil { keys.note(record.entry.id, state: DeliveryLevel.durable.rawValue) }
-      placeIfHomeless(record)
-    }
-    return true
-  }
-
   // MARK: - The start and a reload
 
   /// Hands everything unfinished that is on disk to the connections that its targets mean now, in the order of its
@@ -317,7 +269,7 @@ final class OutboxRelay {
 
   /// Hands over a single one that no connection can write: while the disk wrote, its upstream may have come back, or
   /// left.
-  private func placeIfHomeless(_ record: OutboxRecord) {
+  func placeIfHomeless(_ record: OutboxRecord) {
     guard record.line != nil, !record.isElsewhere, record.connection?.isWithdrawn ?? true else { return }
     let (carrier, isDenied) = carrier(of: record.entry)
     guard let connection = carrier else {
@@ -335,7 +287,7 @@ final class OutboxRelay {
   }
 
   /// The connection that carries an entry does not any more. For one entry; those of many go on when all have left.
-  private func detachAlone(_ record: OutboxRecord) {
+  func detachAlone(_ record: OutboxRecord) {
     let carriage = record.carriage
     detach(record)
     if case .carried(let command, let connection) = carriage { connection.resume(behind: CollectionOfOne(command)) }

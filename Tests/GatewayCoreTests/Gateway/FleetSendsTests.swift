@@ -167,4 +167,74 @@ import Testing
     fleet.accept("b")
     #expect(fleet.written("b") == ["one []"])
   }
+
+  // MARK: - Without a disk
+
+  /// As `begin`, with a host `b` that has no disk.
+  private func beginWithoutDisk() {
+    fleet.start("a")
+    fleet.turn(by: .seconds(5))
+    fleet.accept("a")
+    fleet.durable = .fleet
+    fleet.start("b", withDisk: false)
+    fleet.turn(by: .seconds(1))
+    fleet.hosts["a"]?.upstream.channel.fail(.closed)
+    fleet.turn(by: .seconds(1))
+  }
+
+  @Test func withoutADiskASendIsAnsweredWhenTheFleetHasIt() {
+    beginWithoutDisk()
+    let client = send("b", "one")
+    #expect(client?.read().first?.contains("\"state\":\"durable\"") == true)
+    #expect(fleet.rows(.box(host: "b")) == ["waiting"])
+    #expect(fleet.disk("b")?.stored == [])
+    fleet.accept("a")
+    fleet.turn(by: .seconds(15))
+    #expect(listed("b") == ["one sent"])
+    #expect(fleet.rows(.box(host: "b")) == [])
+  }
+
+  @Test func aHostWithoutADiskFindsItsSendsInTheFleet() {
+    beginWithoutDisk()
+    _ = send("b", "one")
+    _ = send("b", "two")
+    fleet.kill("b")
+    fleet.start("b", withDisk: false)
+    _ = send("b", "three")
+    fleet.turn(by: .seconds(5))
+    fleet.accept("a")
+    fleet.turn(by: .seconds(15))
+    #expect(Set(fleet.written("a")) == ["one []", "two []", "three []"])
+    #expect(fleet.written("a").count == 3)
+    #expect(Set(listed("b")) == ["one sent", "two sent", "three sent"])
+    #expect(fleet.rows(.box(host: "b")) == [])
+  }
+
+  @Test func whileTheFleetIsNotReachedNothingIsPromisedWithoutADisk() {
+    beginWithoutDisk()
+    fleet.store.stop()
+    fleet.turn(by: .seconds(1))
+    let client = send("b", "one")
+    #expect(client?.read() == [])
+    fleet.turn(by: .seconds(11))
+    let error = client?.readValues().last?["error"]
+    #expect(error?["message"]?.stringValue?.contains("what keeps it did not answer in time") == true)
+    fleet.store.start()
+    fleet.turn(by: .seconds(5))
+    #expect(listed("b") == [])
+    #expect(fleet.rows(.box(host: "b")) == [])
+  }
+
+  @Test func whatBecameOfSendsOfAHostWithoutADiskIsNotKeptForEver() {
+    beginWithoutDisk()
+    _ = send("b", "one")
+    fleet.kill("b")
+    fleet.turn(by: .seconds(45))
+    fleet.accept("a")
+    #expect(fleet.rows(.adopted) == ["finished"])
+    fleet.start("b", withDisk: false)
+    fleet.turn(by: .seconds(5))
+    #expect(fleet.rows(.adopted) == [])
+    #expect(fleet.written("a") == ["one []"])
+  }
 }

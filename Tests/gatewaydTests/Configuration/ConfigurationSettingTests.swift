@@ -71,6 +71,8 @@ struct ConfigurationSettingTests {
     Change("fleet.grace", #""9s""#) { $0.fleet.grace = .seconds(9) },
     Change("fleet.adopt", #""8s""#) { $0.fleet.adopt = .seconds(8) },
     Change("fleet.copies", "1") { $0.fleet.copies = 1 },
+    Change("fleet.yield", #""7s""#) { $0.fleet.yield = .seconds(7) },
+    Change("fleet.durable", #""fleet""#) { $0.fleet.durable = .fleet },
     Change("quota.clients", "31") { $0.quotas.user.clients = 31 },
     Change("quota.subscriptions", "32") { $0.quotas.user.subscriptions = 32 },
     Change("quota.sends", #""33/s""#) { $0.quotas.user.sends = 33 },

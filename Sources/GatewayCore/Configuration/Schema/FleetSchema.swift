@@ -50,8 +50,16 @@ extension Setting<FleetOptions> {
         "adopt", \.adopt, .duration(milliseconds: 3_000...3_600_000),
         "How long a host is silent before it is taken for dead. The same on all hosts."),
       Setting(
+        "yield", \.yield, .duration(milliseconds: 1_000...600_000),
+        "How long a holder that does not reach the server keeps the link, where another host might reach it. For a minute it takes the link again only if no other host does."
+      ),
+      Setting(
+        "durable", \.durable, .choice,
+        "Where a durable send to an upstream of the fleet is kept when its sender is answered: with `host` on the disk of this host, and in Redis as soon as that is reached; with `fleet` in Redis alone, on `copies` replicas of it, for hosts without a disk. Then it is refused while Redis is full or not reached."
+      ),
+      Setting(
         "copies", \.copies, .count(0...8),
-        "Replicas of Redis that must confirm who holds. Without any, a failover of Redis may leave two holders for a lease."
+        "Replicas of Redis that must confirm who holds, and durable sends. Without any, a failover of Redis may leave two holders for a lease."
       ),
     ]
   }

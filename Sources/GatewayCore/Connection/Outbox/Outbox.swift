@@ -11,7 +11,10 @@ final class Outbox {
   /// What of them is on the disk.
   let rows: OutboxRows
   /// Where else they are; nil: nowhere.
-  weak var copies: (any OutboxCopies)?
+  var copies: (any OutboxCopies)? {
+    get { rows.copies }
+    set { rows.copies = newValue }
+  }
 
   init(_ opening: OutboxOpening, settings: OutboxSettings, time: any TimeSource) {
     self.settings = settings
@@ -89,7 +92,7 @@ final class Outbox {
   func checkRoom(
     cost: Int, target: OutboxTarget, owner: UInt32, inPlaceOf older: OutboxRecord? = nil
   ) throws(SubmissionProblem) {
-    if case .unavailable(let problem) = rows.condition { throw .notStored(problem) }
+    if let problem = rows.unavailability(of: target) { throw .notStored(problem) }
     let more = max(0, cost - (older?.entry.cost ?? 0))
     guard let overrun = usage.overrun(adding: more, to: target, of: owner, count: older == nil ? 1 : 0, settings)
     else { return }
@@ -101,8 +104,8 @@ final class Outbox {
 
   /// Whether a failed entry would be taken once more. Nothing gives way to it.
   func checkRoom(again record: OutboxRecord) throws(SubmissionProblem) {
-    if case .unavailable(let problem) = rows.condition { throw .notStored(problem) }
     let entry = record.entry
+    if let problem = rows.unavailability(of: entry.target) { throw .notStored(problem) }
     guard let overrun = usage.overrun(adding: entry.cost, to: entry.target, of: entry.owner, settings) else { return }
     try settings.checkFits(entry.cost)
     throw .outboxFull(overrun.limit, unit: overrun.unit)
@@ -116,7 +119,7 @@ final class Outbox {
     carriedBy carrier: (connection: Connection, command: Command)? = nil,
     _ done: @escaping (OutboxRecord, StorageProblem?, Bool) -> Void
   ) {
-    guard rows.canBeKept else { return }
+    guard rows.canBeKept(entry.target) else { return }
     let record = OutboxRecord(entry, isCommitted: false)
     let snapshot = record.snapshot
     if let carrier { record.carry(carrier.command, on: carrier.connection) }
@@ -124,7 +127,6 @@ final class Outbox {
     usage.add(record)
     rows.commit(old.map { .replace($0, snapshot) } ?? .add(snapshot)) { [weak self] problem in
       guard let self else { return }
-      rows.heard(problem)
       // What took it back meanwhile has said so to the store.
       guard record.line != nil else { return done(record, problem, false) }
       if problem == nil { record.isCommitted = true } else { forget(record) }
@@ -169,11 +171,11 @@ final class Outbox {
   ) -> Bool {
     guard record.line != nil else { return false }
     let now = wallMilliseconds()
-    copies?.drop(record.entry)
     usage.remove(record)
     let attempts = attempts ?? record.attempts
     record.detach()
     record.setElsewhere(false)
+    copies?.drop(record.entry)
     record.change { entry in
       (entry.state, entry.reason, entry.ended, entry.attempts) = (state, reason, now, attempts)
       if let result, result.count <= OutboxEntry.resultLimit { entry.result = result }
@@ -257,16 +259,15 @@ final class Outbox {
   }
 
   private func forget(_ record: OutboxRecord) {
-    copies?.drop(record.entry)
     known[record.entry.id] = nil
     usage.remove(record)
     record.detach()
+    copies?.drop(record.entry)
   }
 
   private func commit(_ change: OutboxChange, _ done: ((StorageProblem?) -> Void)?) {
     guard let done else { return rows.note(change) }
     rows.commit(change) { [weak self] problem in
-      self?.rows.heard(problem)
       // What happened has happened: the disk has to learn of it one day, as it is by then.
       if problem != nil, let self { rows.note(owed(change)) }
       done(problem)

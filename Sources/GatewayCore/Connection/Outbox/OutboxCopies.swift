@@ -1,8 +1,14 @@
 /// Keeps copies of durable sends beyond this host, so that others write them where it does not come back. Where there is
 /// none, nothing is copied.
 protocol OutboxCopies: AnyObject {
-  /// A connection carries an entry that the disk has. May be said again.
+  /// Whether what it covers is kept there alone, and on no disk of this host.
+  var isHome: Bool { get }
+  /// Whether it keeps the sends to a target.
+  func covers(_ target: OutboxTarget) -> Bool
+  /// A connection carries an entry that lasts. May be said again.
   func keep(_ entry: OutboxEntry)
+  /// An entry is to last; `done` hears later whether it does, at the latest when it is dropped.
+  func keep(_ entry: OutboxEntry, _ done: @escaping (StorageProblem?) -> Void)
   /// An entry has its outcome, or may not be sent. There need be no copy of it.
   func drop(_ entry: OutboxEntry)
 }

@@ -25,6 +25,11 @@ final class OutboxRows {
   /// Told when that changes.
   var onWarning: ((StorageProblem?) -> Void)?
 
+  /// Where copies are; nil: nowhere.
+  weak var copies: (any OutboxCopies)?
+  /// The numbers of entries that are there and not on the disk.
+  private var afield: Set<UInt64> = []
+
   /// Finished entries that are not shown any more, but whose keys still count, without their messages.
   private var keyed: [OutboxEntry] = []
   /// Rows of finished entries that are not shown any more, until there are enough of them to go together: they lie next
@@ -52,17 +57,55 @@ final class OutboxRows {
 
   // MARK: - Changes
 
-  /// There is a store, though it may be failing.
-  var canBeKept: Bool { store != nil }
+  /// There is something that keeps sends to a target, though it may be failing.
+  func canBeKept(_ target: OutboxTarget) -> Bool { store != nil || isAfield(target) }
 
-  /// Makes a change last; `done` is that of `OutboxStore.commit`, and has to say `heard` with what it is told.
-  func commit(_ change: OutboxChange, _ done: @escaping (StorageProblem?) -> Void) { store?.commit(change, done) }
+  /// Sends to a target are on no disk.
+  private func isAfield(_ target: OutboxTarget) -> Bool { copies.map { $0.isHome && $0.covers(target) } ?? false }
+
+  /// Why sends to a target are not kept, from the start of the daemon to its end.
+  func unavailability(of target: OutboxTarget) -> StorageProblem? {
+    if case .unavailable(let problem) = condition, !isAfield(target) { problem } else { nil }
+  }
+
+  /// Makes a change last; `done` is that of `OutboxStore.commit`.
+  func commit(_ change: OutboxChange, _ done: @escaping (StorageProblem?) -> Void) {
+    switch change {
+    case .add(let snapshot) where isAfield(snapshot.entry.target): keep(snapshot.entry, done)
+    case .replace(let old, let snapshot) where isAfield(snapshot.entry.target):
+      keep(snapshot.entry) { [weak self] problem in
+        if problem == nil { self?.note(.remove(old)) }
+        done(problem)
+      }
+    case .update(let snapshot) where afield.contains(snapshot.entry.number): done(nil)
+    case .remove(let number) where afield.remove(number) != nil: done(nil)
+    case .add, .replace, .update, .remove, .shift:
+      store?.commit(change) { [weak self] problem in
+        self?.heard(problem)
+        done(problem)
+      }
+    }
+  }
+
+  private func keep(_ entry: OutboxEntry, _ done: @escaping (StorageProblem?) -> Void) {
+    afield.insert(entry.number)
+    copies?.keep(entry) { [weak self] problem in
+      if problem != nil { self?.afield.remove(entry.number) }
+      done(problem)
+    }
+  }
 
   /// A change that is not awaited.
-  func note(_ change: OutboxChange) { store?.note(change) }
+  func note(_ change: OutboxChange) {
+    switch change {
+    case .update(let snapshot) where afield.contains(snapshot.entry.number): break
+    case .remove(let number) where afield.remove(number) != nil: break
+    case .add, .replace, .update, .remove, .shift: store?.note(change)
+    }
+  }
 
   /// What the store said of a change.
-  func heard(_ problem: StorageProblem?) {
+  private func heard(_ problem: StorageProblem?) {
     let fresh: Condition = problem.map { .failing($0) } ?? .working
     guard fresh != condition else { return }
     condition = fresh

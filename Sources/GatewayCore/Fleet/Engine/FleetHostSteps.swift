@@ -140,6 +140,8 @@ struct FleetHostDetails: Equatable, Sendable {
   /// The version of what it speaks.
   var version: UInt64 = 1
   var mayHold = true
+  /// It has given the lease away a moment ago, because it did not reach the server.
+  var isReluctant = false
   /// A program needs the upstream.
   var wants = false
   /// What it has read of the events.
@@ -155,6 +157,7 @@ struct FleetHostDetails: Equatable, Sendable {
     var fields = FleetFields()
     fields.add("v", version)
     fields.add("m", if: mayHold)
+    fields.add("y", if: isReluctant)
     fields.add("w", if: wants)
     fields.add("r", read.description)
     if !release.isEmpty { fields.add("g", release) }
@@ -177,6 +180,7 @@ struct FleetHostDetails: Equatable, Sendable {
     self.read = read
     (release, instance) = (fields.text("g") ?? "", fields.text("i") ?? "")
     agreement = FleetAgreement(fields.text("d") ?? "")
+    isReluctant = fields.has("y")
   }
 }
 

@@ -1,0 +1,49 @@
+/// What other hosts have of the outbox, and what they do with it.
+extension OutboxRelay {
+  /// A connection carries an entry that lasts.
+  func keepCopy(of record: OutboxRecord) { outbox.copies?.keep(record.entry) }
+
+  /// Copies all that is carried, where there may be a place for it that was none before.
+  func keepCopies() {
+    guard outbox.copies != nil else { return }
+    for record in outbox.unfinished where record.isCommitted && record.connection != nil { keepCopy(of: record) }
+  }
+
+  /// Another host writes an entry from now on, because this one was taken for dead.
+  func leaveElsewhere(_ number: UInt64) {
+    guard let record = outbox.usage.record(number) else { return }
+    detachAlone(record)
+    record.setElsewhere(true)
+  }
+
+  /// No other host will: it goes back to its place.
+  func takeBack(_ number: UInt64) {
+    guard let record = outbox.usage.record(number), record.isElsewhere else { return }
+    record.setElsewhere(false)
+    record.isWatched = false
+    placeIfHomeless(record)
+  }
+
+  /// It is known what became of an entry, wherever it was written.
+  func conclude(_ number: UInt64, _ state: OutboxState, reason: String?, result: [UInt8]?) {
+    guard let record = outbox.usage.record(number), record.isCommitted else { return }
+    detachAlone(record)
+    record.setElsewhere(false)
+    keys.note(record.entry.id, state: state.rawValue)
+    let attempts = state == .sent || state == .acked ? max(1, record.entry.attempts) : nil
+    outbox.finish(record, state, reason: reason, attempts: attempts, result: result)
+  }
+
+  /// Takes in what another life of this host accepted, and its disk does not know. Returns whether it waits here now.
+  func adopt(_ copy: OutboxEntry) -> Bool {
+    guard outbox.isUnknown(copy.id), outbox.rows.canBeKept(copy.target) else { return false }
+    var entry = copy
+    entry.number = makeNumber()
+    outbox.add(entry) { [weak self] record, problem, isAwaited in
+      guard let self, problem == nil, isAwaited else { return }
+      if record.entry.key != nil { keys.note(record.entry.id, state: DeliveryLevel.durable.rawValue) }
+      placeIfHomeless(record)
+    }
+    return true
+  }
+}
