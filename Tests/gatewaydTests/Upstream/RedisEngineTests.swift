@@ -201,7 +201,8 @@ struct RedisEngineTests {
       "ACL", "SETUSER", "edge", "on", ">p", "%R~\(name(.lease))", "%R~\(name(.events))", "%R~\(name(.adopted))",
       "%W~\(name(.up))", "~\(name(.replies(host: "edge")))", "~\(name(.box(host: "edge")))", "~\(name(.hosts))",
       "+role", "+info", "+client|id", "+client|unblock", "+ping", "+wait", "+eval", "+evalsha", "+xadd", "+xread",
-      "+xrevrange", "+xtrim", "+hgetall", "+hkeys", "+hmget", "+hget", "+hset", "+hdel", "+hincrby", "+hexists", "+exists",
+      "+xrevrange", "+xtrim", "+hgetall", "+hkeys", "+hmget", "+hget", "+hset", "+hdel", "+hincrby", "+hexists",
+      "+exists",
       "+xinfo|stream", "+del")
     let bench = try RedisBench(server) { _ in }
     bench.set(password: "p", at: "/p")
