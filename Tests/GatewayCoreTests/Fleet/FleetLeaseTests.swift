@@ -181,7 +181,7 @@ import Testing
     lease = FleetLease(settings)
     _ = at(0, .gained(run: "r"))
     _ = see(0)
-    #expect(see(3.89) == [])
+    #expect(see(3.89) == [.wake(instant(3.9))])
     #expect(see(3.9) == [.take(Self.other, isLate: true)])
   }
 
@@ -194,7 +194,7 @@ import Testing
   @Test mutating func aLeaseThatIsToMoveIsTakenByTheNamedHostAtOnceAndByOthersWhenThatIsLate() {
     _ = at(0, .gained(run: "r"))
     #expect(seeReleased(0, next: "c") == [])
-    #expect(seeReleased(3.2, next: "c") == [])
+    #expect(seeReleased(3.2, next: "c") == [.wake(instant(3.3))])
     #expect(seeReleased(3.3, next: "c") == [.take(Self.other, isLate: true)])
     _ = at(3.3, .took(nil))
     #expect(seeReleased(4, next: "*") == [.take(Self.other)])
@@ -214,7 +214,7 @@ import Testing
   @Test mutating func aHostThatDisagreesTakesNothingUntilTheLeaseIsForsaken() {
     _ = at(0, .gained(run: "r"))
     #expect(seeReleased(0, next: "", disagrees: true) == [])
-    #expect(seeReleased(29.9, next: "", disagrees: true) == [])
+    #expect(seeReleased(29.9, next: "", disagrees: true) == [.wake(instant(30))])
     #expect(seeReleased(30, next: "", disagrees: true) == [.take(Self.other, isLate: true)])
   }
 }
