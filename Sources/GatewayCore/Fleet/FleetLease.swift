@@ -199,6 +199,8 @@ struct FleetLease: Equatable, Sendable {
     _ now: MonotonicInstant
   ) -> [Action] {
     guard case .watching(var watch) = state, run != nil else { return [] }
+    // Another host has what this one left to others.
+    if let holder, !holder.isEmpty, holder != settings.host { reluctantUntil = nil }
     if watch.seen != sight {
       let jitter = settings.lease / 10 * fraction + Self.rankDelay * settings.rank
       watch = Watch(seen: sight, since: now, due: now + (settings.patience + jitter))

@@ -191,6 +191,16 @@ import Testing
     at(seconds, .saw(Self.other, holder: "", next: next, disagrees: disagrees, fraction: 0))
   }
 
+  @Test mutating func whoLeftALeaseToAnotherHostTakesItWhenThatOneGivesItBack() {
+    hold()
+    _ = at(1, .leave)
+    _ = at(1.1, .drained)
+    _ = at(1.2, .released)
+    #expect(see(2, FleetSight(own: "8@a", beat: "0"), holder: "") == [])
+    #expect(see(3) == [])
+    #expect(seeReleased(4, next: "*") == [.take(Self.other)])
+  }
+
   @Test mutating func aLeaseThatIsToMoveIsTakenByTheNamedHostAtOnceAndByOthersWhenThatIsLate() {
     _ = at(0, .gained(run: "r"))
     #expect(seeReleased(0, next: "c") == [])
