@@ -136,7 +136,11 @@ final class RedisPipeline {
         }
         tellOutcomes()
         for subject in subjects {
-          if isCopied { noteDone(subject) } else { refuse(.copies(Int(count), of: settings.copies), subject) }
+          if isCopied {
+            noteDone(subject, isCopied: true)
+          } else {
+            refuse(.copies(Int(count), of: settings.copies), subject)
+          }
         }
         return nil
       })
@@ -178,8 +182,9 @@ final class RedisPipeline {
   }
 
   /// A call was carried out.
-  func noteDone(_ subject: Subject) {
-    if !isOver, refusals.noteDone(subject) { onRefusal(subject.key.place, nil) }
+  /// - Parameter isCopied: as many replicas as are wanted have it.
+  func noteDone(_ subject: Subject, isCopied: Bool = false) {
+    if !isOver, refusals.noteDone(subject, isCopied: isCopied) { onRefusal(subject.key.place, nil) }
   }
 
   /// In their order, as far as outcomes are known.

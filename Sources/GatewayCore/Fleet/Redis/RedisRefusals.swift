@@ -31,11 +31,16 @@ struct RedisRefusals {
     return refusal
   }
 
-  /// True where nothing of the upstream is refused any more.
-  mutating func noteDone(_ subject: RedisPipeline.Subject) -> Bool {
-    guard !standing.isEmpty, var others = standing[subject.key.place],
-      others.removeValue(forKey: Self.identity(of: subject)) != nil
-    else { return false }
+  /// True where nothing of the upstream is refused any more. Too few replicas are the server's affair and not that of one
+  /// call: once one is confirmed, so is what was refused for want of them.
+  mutating func noteDone(_ subject: RedisPipeline.Subject, isCopied: Bool) -> Bool {
+    guard !standing.isEmpty, let before = standing[subject.key.place] else { return false }
+    let done = Self.identity(of: subject)
+    let others = before.filter { identity, refusal in
+      if case .copies = refusal.cause, isCopied { return false }
+      return identity != done
+    }
+    guard others.count < before.count else { return false }
     standing[subject.key.place] = others.isEmpty ? nil : others
     return others.isEmpty
   }

@@ -24,6 +24,22 @@ import Testing
     #expect(rig.reports.suffix(1) == [.accepted(upstream: "u")])
   }
 
+  @Test func replicasThatAreBackAreNotSaidToBeMissingForCallsThatAreNotAskedAgain() {
+    let rig = RedisRig { $0.copies = 1 }
+    rig.gain(replicas: 1)
+    let beat = FleetBeat(place: rig.place, own: FleetOwn(term: 1, host: "a"))
+    rig.engine.run(FleetJoin(place: rig.place, host: "a", life: 0, details: FleetHostDetails())) { _ in }
+    rig.engine.run(beat) { _ in }
+    rig.advance(.zero)
+    rig.say("*1\r\n$1\r\n1\r\n*2\r\n:5\r\n$0\r\n\r\n:0\r\n", to: rig.calls)
+    #expect(rig.engine.refusal(of: rig.place)?.reason == .timeout)
+    rig.engine.run(beat) { _ in }
+    rig.advance(.zero)
+    rig.say("*2\r\n:6\r\n$0\r\n\r\n:1\r\n", to: rig.calls)
+    #expect(rig.engine.refusal(of: rig.place) == nil)
+    #expect(rig.reports.suffix(1) == [.accepted(upstream: "u")])
+  }
+
   @Test func whatIsNotAskedAgainIsNotSaidToBeRefusedForEver() {
     let rig = RedisRig()
     rig.gain()
