@@ -102,13 +102,18 @@ final class PastWait {
 }
 
 extension Connection {
-  /// Lets a call that goes on behind a place wait for what the link tells of the past, where it was not reached here; nil
-  /// where it has not to wait. `cost` and `done` as in `ToldPast`.
-  func awaitPast(behind resume: ResumePoint?, cost: Int, _ done: @escaping (Bool) -> Void) -> PastWait? {
+  /// How long a call that goes on behind a place waits at most for what the link tells of the past, where it was not reached
+  /// here; nil where it has not to wait.
+  func pastLimit(behind resume: ResumePoint?) -> Duration? {
     guard let limit = connector.pastLimit, case .since(let epoch, let sequence)? = resume,
       stream.isBehind(sequence, of: epoch), channel != nil || expectsAttempt
     else { return nil }
-    return toldPast.wait(for: channel, limit: limit, cost: cost, done)
+    return limit
+  }
+
+  /// Lets a call wait so long; `cost` and `done` as in `ToldPast`.
+  func awaitPast(for limit: Duration, cost: Int, _ done: @escaping (Bool) -> Void) -> PastWait {
+    toldPast.wait(for: channel, limit: limit, cost: cost, done)
   }
 
   /// The place behind which a call goes on, where the link has not told of it here yet and may.

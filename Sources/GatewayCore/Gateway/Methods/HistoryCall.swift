@@ -35,9 +35,11 @@ struct HistoryCall: LocalCall {
       memory: MemoryHold(gateway.seams.memory.send, for: .user(session.peer.uid)))
     let isReading = connection.history.isReadingPast
     let number = session.makeCallNumber()
-    pending.pastWait = connection.awaitPast(behind: since, cost: Endings.portion) { [weak session] wasTold in
-      guard let session else { return }
-      OpenHistory.pastIsOver(number, isKnown: wasTold, in: session)
+    pending.pastWait = connection.pastLimit(behind: since).map { limit in
+      connection.awaitPast(for: limit, cost: Endings.portion) { [weak session] wasTold in
+        guard let session else { return }
+        OpenHistory.pastIsOver(number, isKnown: wasTold, in: session)
+      }
     }
     let waits = isReading || pending.pastWait != nil
     guard waits || !pending.look() else { return pending.answer(in: session) }

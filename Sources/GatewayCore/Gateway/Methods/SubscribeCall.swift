@@ -82,9 +82,12 @@ struct SubscribeCall: LocalCall {
       return session.open(pending, number: number)
     }
     let number = session.makeCallNumber()
-    pending.pastWait = connection.awaitPast(behind: resume, cost: pending.cost) { [weak session] wasTold in
-      guard let session else { return }
-      OpenSubscribe.pastIsOver(number, isKnown: wasTold, in: session)
+    // A session that anything refers to weakly costs more at every touch, for as long as it lasts: only where it must.
+    pending.pastWait = connection.pastLimit(behind: resume).map { limit in
+      connection.awaitPast(for: limit, cost: pending.cost) { [weak session] wasTold in
+        guard let session else { return }
+        OpenSubscribe.pastIsOver(number, isKnown: wasTold, in: session)
+      }
     }
     guard !awaited.isEmpty || pending.pastWait != nil else {
       do throws(LocalError) { return try pending.begin(in: session) } catch {
