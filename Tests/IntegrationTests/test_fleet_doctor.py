@@ -1,35 +1,11 @@
 """What `doctor` says of an upstream that hosts share, with a real Redis, sound and broken."""
 
-import pytest
-
-import redis_server
+from fleet_hosts import hosts, needs_redis, redis  # pylint: disable=unused-import
 from patience import SOON
 
-pytestmark = pytest.mark.skipif(redis_server.program() is None, reason=redis_server.MISSING)
+pytestmark = needs_redis
 
 FLEET = ["fleet.redis", "fleet.rights", "fleet.memory", "fleet.disk", "fleet.replicas", "fleet.lease", "fleet.hosts", "fleet.delay"]
-
-
-@pytest.fixture
-async def redis(folder):
-    server = await redis_server.RedisServer(folder / "redis", ["--appendonly", "yes"]).start()
-    yield server
-    await server.close()
-
-
-@pytest.fixture
-async def hosts(daemons, redis, chat):
-    made = []
-
-    async def make(count=1, fleet=None, **upstream):
-        for _ in range(count):
-            made.append(await daemons({
-                "fleet": {"name": "test", "redis": [redis.url], "host": f"h{len(made)}", "lease": "1s", "adopt": "3s",
-                          **(fleet or {})},
-                "upstream": {"chat": {"url": chat.url, "fleet": True, **upstream}}}))
-        return made[-count:]
-
-    return make
 
 
 async def examined(host):

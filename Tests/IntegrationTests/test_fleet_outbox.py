@@ -2,13 +2,10 @@
 
 import asyncio
 
-import pytest
-
-import redis_server
+from fleet_hosts import holder, hosts, needs_redis, ready, redis  # pylint: disable=unused-import
 from patience import SOON, within
-from test_fleet import holder, hosts, ready, redis  # pylint: disable=unused-import
 
-pytestmark = pytest.mark.skipif(redis_server.program() is None, reason=redis_server.MISSING)
+pytestmark = needs_redis
 
 
 async def rows(redis, key, count):

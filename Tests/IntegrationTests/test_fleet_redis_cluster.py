@@ -5,8 +5,8 @@ import asyncio
 import pytest
 
 import redis_server
+from fleet_hosts import holder
 from patience import within
-from test_fleet import holder
 from test_fleet_redis import fleet, works
 
 pytestmark = pytest.mark.skipif(redis_server.program() is None, reason=redis_server.MISSING)

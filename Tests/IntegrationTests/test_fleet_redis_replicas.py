@@ -2,7 +2,6 @@
 
 import asyncio
 import contextlib
-
 import pathlib
 import socket
 
@@ -10,8 +9,8 @@ import pytest
 
 import processes
 import redis_server
+from fleet_hosts import holder
 from patience import QUIET, SOON, end, within
-from test_fleet import holder
 from test_fleet_redis import fleet, told, works
 
 pytestmark = pytest.mark.skipif(redis_server.program() is None, reason=redis_server.MISSING)

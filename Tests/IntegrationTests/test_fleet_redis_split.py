@@ -9,9 +9,9 @@ import fleet_place
 import processes
 import redis_server
 from daemon import Daemon
+from fleet_hosts import holder
 from patience import SOON, within
 from programs import GATEWAYD
-from test_fleet import holder
 from test_fleet_redis_replicas import Sentinel, linked
 
 pytestmark = pytest.mark.skipif(redis_server.program() is None, reason=redis_server.MISSING)
