@@ -76,8 +76,7 @@ final class Fleet {
 
   /// What this host writes for others that died, in the order of their places and hosts.
   var adoptedSends: [FleetSend] {
-    members.sorted { ($0.key.upstream, $0.key.namespace) < ($1.key.upstream, $1.key.namespace) }
-      .flatMap { $0.value.holder?.adopted.values.sorted() ?? [] }
+    places.flatMap { holder(of: $0)?.adopted.values.sorted() ?? [] }
   }
 
   private func member(
@@ -161,9 +160,9 @@ final class Fleet {
       members[place] = nil
       member.link.box.withdraw()
       member.holder?.leave()
-      let engine = engine.share(of: place)
       member.link.roster.stop()
-      wait(for: [member], until: seams.time.now + Self.leaveLimit) { [engine] in
+      wait(for: [member], until: seams.time.now + Self.leaveLimit) {
+        let engine = member.link.engine
         engine.remove(member.link)
         if let holder = member.holder { engine.remove(holder) }
       }

@@ -47,6 +47,10 @@ final class FleetMemoryEngine: FleetEngine, FleetStoreListener {
 
   func refusal(of place: FleetPlace) -> UpstreamFailure? { refusals[place] }
 
+  /// Another engine for each upstream, as with a cluster; nil: this one.
+  var makeShare: (() -> any FleetEngine)?
+  func share(of place: FleetPlace) -> any FleetEngine { makeShare?() ?? self }
+
   private var receivers: [any FleetEngineReceiver] = []
   /// Which connection it is.
   private var connection = 0
