@@ -35,7 +35,8 @@ final class FleetHosts {
   /// Whether another host would take the lease, as far as is known.
   var isOtherWilling: Bool {
     rows.contains { host, row in
-      host != settings.host && row.details.mayHold && !row.details.isReluctant && silence.isAlive(host, at: timers.now)
+      host != settings.host && row.details.mayHold && !row.details.isReluctant
+        && silence.isAlive(host, at: timers.now) == true
     }
   }
 

@@ -56,7 +56,7 @@ final class FleetMoving {
     guard let host else { return roster.heirs(of: own.host).isEmpty ? .nobodyElse : nil }
     guard let known = roster.hosts[host] else { return .unknownHost(roster.hosts.keys.sorted()) }
     if host == own.host, roster.record?.holder == host { return .holdsAlready }
-    if !known.row.details.mayHold { return .mayNotHold }
+    if !known.details.mayHold { return .mayNotHold }
     return roster.isAlive(host) == false ? .isSilent : nil
   }
 

@@ -96,7 +96,7 @@ struct FleetPresence: Equatable, Sendable {
   }
 }
 
-/// Which hosts have been silent for too long, as the holder sees them on its own clock.
+/// Which hosts live and which have been silent for too long, as a host sees them on its own clock.
 struct FleetSilence: Equatable, Sendable {
   private struct Sight: Equatable {
     var life: UInt64
@@ -114,7 +114,7 @@ struct FleetSilence: Equatable, Sendable {
   /// Takes a look at all hosts; returns those whose beat has not changed for `adopt`, in the order of their names. One
   /// that was adopted, by whichever holder, is none of them before it has come back: it has nothing to be adopted.
   mutating func look(_ hosts: [String: FleetHostRow], at now: MonotonicInstant) -> [String] {
-    sights = sights.filter { hosts[$0.key] != nil }
+    sights = sights.filter { hosts[$0.key]?.isAdopted == false }
     var silent: [String] = []
     for (host, row) in hosts.sorted(by: { $0.key < $1.key }) where !row.isAdopted {
       if let sight = sights[host], sight.life == row.life, sight.beat == row.beat {
@@ -129,11 +129,21 @@ struct FleetSilence: Equatable, Sendable {
   /// A host is being adopted: it is looked at anew.
   mutating func forget(_ host: String) { sights[host] = nil }
 
-  /// Whether a host has said something since it was looked at first, and within the time in which it has to.
-  func isAlive(_ host: String, at now: MonotonicInstant) -> Bool {
-    sights[host].map { $0.isHeard && now < $0.since + adopt } ?? false
+  /// Whether a host has said something within the time in which it has to; nil as long as it was seen only once, and not for
+  /// that long.
+  func isAlive(_ host: String, at now: MonotonicInstant) -> Bool? {
+    guard let sight = sights[host], now < sight.since + adopt else { return false }
+    return sight.isHeard ? true : nil
   }
+
+  /// When a host was heard last; nil where it never was.
+  func heard(_ host: String) -> MonotonicInstant? { sights[host].flatMap { $0.isHeard ? $0.since : nil } }
 
   /// The engine was away: none of them could be heard.
   mutating func forgetAll() { sights = [:] }
+
+  /// The same, but who was heard before counts as heard.
+  mutating func listenAnew(at now: MonotonicInstant) {
+    for host in sights.keys { sights[host]?.since = now }
+  }
 }

@@ -1,15 +1,6 @@
 /// What a host knows of an upstream's fleet beside its own part, by looking now and then: who holds, and which hosts there
 /// are. Every instant is of this host's own clock.
 final class FleetRoster {
-  /// A host, as it was seen last.
-  struct Host: Equatable {
-    var row: FleetHostRow
-    /// When its beat was seen to change, or when it was seen first.
-    var since: MonotonicInstant
-    /// It was seen to change.
-    var wasHeard: Bool
-  }
-
   private let place: FleetPlace
   private let engine: any FleetEngine
   private let timers: Timers
@@ -24,7 +15,9 @@ final class FleetRoster {
   private(set) var record: FleetLeaseRecord?
   /// When it was seen to change, or first.
   private var recordSince: MonotonicInstant?
-  private(set) var hosts: [String: Host] = [:]
+  /// All that ever took part, as they were seen last.
+  private(set) var hosts: [String: FleetHostRow] = [:]
+  private var silence: FleetSilence
   /// Why the last look was in vain; nil where it was not.
   private(set) var refusal: FleetRefusal?
 
@@ -33,6 +26,7 @@ final class FleetRoster {
 
   init(_ settings: FleetSettings, engine: any FleetEngine, timers: Timers) {
     (place, lease, adopt) = (settings.place, settings.lease, settings.adopt)
+    silence = FleetSilence(adopt: settings.adopt)
     self.engine = engine
     self.timers = timers
   }
@@ -41,7 +35,7 @@ final class FleetRoster {
 
   func engineGained() {
     // What was silent could not be heard.
-    for name in hosts.keys { hosts[name]?.since = timers.now }
+    silence.listenAnew(at: timers.now)
     lookAtLease()
     lookAtHosts()
   }
@@ -101,41 +95,21 @@ final class FleetRoster {
     engine.rows(of: place.key(.hosts), nil) { [weak self] outcome in
       defer { done() }
       guard let self, case .done(let rows) = outcome else { return }
-      saw(rows.compactMapValues { FleetHostRow($0) })
-    }
-  }
-
-  private func saw(_ rows: [String: FleetHostRow]) {
-    hosts = hosts.filter { rows[$0.key] != nil }
-    for (name, row) in rows {
-      if var known = hosts[name] {
-        if known.row.life != row.life || known.row.beat != row.beat {
-          (known.since, known.wasHeard) = (timers.now, true)
-        }
-        known.row = row
-        hosts[name] = known
-      } else {
-        hosts[name] = Host(row: row, since: timers.now, wasHeard: false)
-      }
+      hosts = rows.compactMapValues { FleetHostRow($0) }
+      _ = silence.look(hosts, at: timers.now)
     }
   }
 
   // MARK: - What is known
 
   /// Whether a host lives; nil as long as it was seen only once, and not for long enough.
-  func isAlive(_ name: String) -> Bool? {
-    guard let host = hosts[name] else { return false }
-    guard timers.now - host.since < adopt else { return false }
-    return host.wasHeard ? true : nil
-  }
+  func isAlive(_ name: String) -> Bool? { silence.isAlive(name, at: timers.now) }
 
   /// Hosts that are not known to be dead.
   var present: [String] { hosts.keys.filter { isAlive($0) != false }.sorted() }
 
   /// How long ago a host was heard; nil where it never was.
-  func silence(of name: String) -> Duration? {
-    hosts[name].flatMap { $0.wasHeard ? timers.now - $0.since : nil }
-  }
+  func silence(of name: String) -> Duration? { silence.heard(name).map { timers.now - $0 } }
 
   /// How long the holder's lease lasts without another beat, as far as it was seen; nil where no host holds.
   var leaseLeft: Duration? {
@@ -145,12 +119,12 @@ final class FleetRoster {
 
   /// The version that the fleet is to speak: the lowest of those that its hosts speak, of which `versions` are known here.
   func version(_ versions: ClosedRange<UInt64>) -> UInt64 {
-    let lowest = present.compactMap { hosts[$0]?.row.details.version }.min() ?? versions.upperBound
+    let lowest = present.compactMap { hosts[$0]?.details.version }.min() ?? versions.upperBound
     return min(max(lowest, versions.lowerBound), versions.upperBound)
   }
 
   /// Other hosts that may hold and are not known to be dead.
-  func heirs(of host: String) -> [String] { present.filter { $0 != host && hosts[$0]?.row.details.mayHold == true } }
+  func heirs(of host: String) -> [String] { present.filter { $0 != host && hosts[$0]?.details.mayHold == true } }
 }
 
 /// The lease of an upstream as the engine has it.

@@ -93,7 +93,7 @@ enum FleetDocument {
 
   private static func write(_ host: String, _ links: [FleetLink], _ fleet: Fleet, into out: inout JSONWriter) {
     let known = links.filter { $0.roster.hosts[host] != nil }
-    let details = known.compactMap { $0.roster.hosts[host]?.row.details }
+    let details = known.compactMap { $0.roster.hosts[host]?.details }
     let lives = known.map { host == fleet.host ? true : $0.roster.isAlive(host) }
     out.object {
       $0.member("host", host)
@@ -115,7 +115,7 @@ enum FleetDocument {
 
   /// What a host is to one upstream.
   private static func write(_ host: String, _ link: FleetLink, into out: inout JSONWriter) {
-    guard let row = link.roster.hosts[host]?.row else { return }
+    guard let row = link.roster.hosts[host] else { return }
     out.object {
       $0.member("upstream", link.place.upstream)
       $0.member("namespace", link.place.namespace)

@@ -41,6 +41,23 @@ import Testing
     #expect(roster.isAlive("c") == false)
   }
 
+  @Test func aHostThatWasAdoptedIsNotTakenForAliveAgain() {
+    let own = scene.take("a")
+    join("b")
+    alive("b")
+    look()
+    alive("b")
+    look()
+    #expect(roster.isAlive("b") == true)
+    scene.run(FleetAdopt(place: scene.place, own: own, host: "b", life: 1, beat: 2))
+    look()
+    #expect(roster.isAlive("b") == false)
+    #expect(roster.heirs(of: "a") == [])
+    join("b")
+    look()
+    #expect(roster.isAlive("b") == nil)
+  }
+
   @Test func whatCouldNotBeHeardIsNotSilent() {
     join("b")
     alive("b")
