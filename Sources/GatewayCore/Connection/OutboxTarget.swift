@@ -19,6 +19,22 @@ public struct OutboxTarget: Hashable, Sendable {
     self.options = options
   }
 
+  /// As it stands on a disk: the name or the URL, and with the URL the text of what was said of it. Nil for both names, for
+  /// none, and for a text that says nothing.
+  public init?(upstream: String?, url: String?, namespace: String, options: [UInt8]?) {
+    switch (upstream, url) {
+    case (let name?, nil): self.init(name: .upstream(name), namespace: namespace)
+    case (nil, let url?):
+      guard let options else {
+        self.init(name: .url(url), namespace: namespace)
+        return
+      }
+      guard let known = try? TargetOptions.read(options) else { return nil }
+      self.init(name: .url(url), namespace: namespace, options: known)
+    case (nil, nil), (_?, _?): return nil
+    }
+  }
+
   /// Bytes that are stored of it beside what every entry has.
   var byteCount: Int {
     // A configured name has no length that a program chose.

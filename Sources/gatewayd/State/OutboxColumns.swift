@@ -67,14 +67,7 @@ enum OutboxColumns {
 
   private static func target(_ row: SQLiteDatabase.Statement) -> OutboxTarget? {
     guard let namespace = row.text(5) else { return nil }
-    switch (row.text(3), row.text(4)) {
-    case (let name?, nil): return OutboxTarget(name: .upstream(name), namespace: namespace)
-    case (nil, let url?):
-      guard let text = row.blob(24) else { return OutboxTarget(name: .url(url), namespace: namespace) }
-      guard let options = try? TargetOptions.read(text) else { return nil }
-      return OutboxTarget(name: .url(url), namespace: namespace, options: options)
-    case (nil, nil), (_?, _?): return nil
-    }
+    return OutboxTarget(upstream: row.text(3), url: row.text(4), namespace: namespace, options: row.blob(24))
   }
 
   /// Nil if it is no whole number of numbers.

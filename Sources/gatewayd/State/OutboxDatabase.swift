@@ -21,8 +21,9 @@ final class OutboxDatabase {
   private let insert: SQLiteDatabase.Statement
   private let delete: SQLiteDatabase.Statement
   private let shift: SQLiteDatabase.Statement
-  /// The last entry as it was written.
+  /// The last entry as it was written, unless it was large.
   private var memory: [UInt8] = []
+  private static let keptMemory = 64 << 10
   /// By how much the wall clock was set since the file was made, in milliseconds: what all rows lack, so that no row
   /// has to be written for it.
   private(set) var offset: Int64
@@ -206,6 +207,8 @@ final class OutboxDatabase {
 
   private func write(_ snapshot: OutboxChange.Snapshot) throws(SQLiteDatabase.Failure) {
     OutboxRow.bind(snapshot.entry, to: insert, &memory)
+    // A large one is rare.
+    if memory.capacity > Self.keptMemory { memory = [] }
     _ = try insert.step()
   }
 

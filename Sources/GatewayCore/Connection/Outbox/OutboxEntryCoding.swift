@@ -61,7 +61,11 @@ extension OutboxEntry {
       let owner = try members.unsigned(UInt32.self)
       var groups: [UInt32] = []
       for _ in 0..<(try members.array()) { groups.append(try members.unsigned(UInt32.self)) }
-      let target = try Self.target(&members)
+      let (upstream, url) = (try members.optionalText(), try members.optionalText())
+      guard
+        let target = OutboxTarget(
+          upstream: upstream, url: url, namespace: try members.text(), options: try members.optionalBinary())
+      else { return nil }
       var message = PreparedMessage(event: try members.text(), body: try members.binary())
       for _ in 0..<(try members.array()) { message.attachments.append(try members.binary()) }
       message.compress = try members.bool()
@@ -82,19 +86,6 @@ extension OutboxEntry {
       result = try members.optionalBinary()
     } catch {
       return nil
-    }
-  }
-
-  private static func target(_ members: inout MsgpackMembers) throws(MsgpackProblem) -> OutboxTarget {
-    let (upstream, url) = (try members.optionalText(), try members.optionalText())
-    let (namespace, options) = (try members.text(), try members.optionalBinary())
-    switch (upstream, url) {
-    case (let name?, nil): return OutboxTarget(name: .upstream(name), namespace: namespace)
-    case (nil, let url?):
-      guard let options else { return OutboxTarget(name: .url(url), namespace: namespace) }
-      guard let known = try? TargetOptions.read(options) else { throw .malformed }
-      return OutboxTarget(name: .url(url), namespace: namespace, options: known)
-    case (nil, nil), (_?, _?): throw .malformed
     }
   }
 }
@@ -131,10 +122,12 @@ private struct MsgpackMembers {
     return count
   }
 
-  mutating func text() throws(MsgpackProblem) -> String {
-    guard let text = try optionalText() else { throw .malformed }
-    return text
+  private static func required<Value>(_ value: Value?) throws(MsgpackProblem) -> Value {
+    guard let value else { throw .malformed }
+    return value
   }
+
+  mutating func text() throws(MsgpackProblem) -> String { try Self.required(optionalText()) }
 
   mutating func optionalText() throws(MsgpackProblem) -> String? {
     switch try next() {
@@ -145,10 +138,7 @@ private struct MsgpackMembers {
     }
   }
 
-  mutating func binary() throws(MsgpackProblem) -> [UInt8] {
-    guard let data = try optionalBinary() else { throw .malformed }
-    return data
-  }
+  mutating func binary() throws(MsgpackProblem) -> [UInt8] { try Self.required(optionalBinary()) }
 
   mutating func optionalBinary() throws(MsgpackProblem) -> [UInt8]? {
     switch try next() {
@@ -163,10 +153,7 @@ private struct MsgpackMembers {
     return value
   }
 
-  mutating func integer() throws(MsgpackProblem) -> Int64 {
-    guard let value = try optionalInteger() else { throw .malformed }
-    return value
-  }
+  mutating func integer() throws(MsgpackProblem) -> Int64 { try Self.required(optionalInteger()) }
 
   mutating func optionalInteger() throws(MsgpackProblem) -> Int64? {
     switch try next() {
@@ -183,7 +170,6 @@ private struct MsgpackMembers {
       case .unsigned(let value): Number(exactly: value)
       default: nil
       }
-    guard let value else { throw .malformed }
-    return value
+    return try Self.required(value)
   }
 }
