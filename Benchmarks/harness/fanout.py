@@ -72,15 +72,15 @@ def mid(runs, key):
     return median(run[key] for run in runs)
 
 
-def one_life(kinds, subscribers):
-    """All peers at the same time, each with its reader, and one after the other at work; the reports of each, in turns."""
+def one_life(kinds, turns, measure):
+    """All peers at the same time, each with what measures it, and one after the other at work; the reports of each, in turns."""
     runs = {kind: [] for kind in kinds}
     with contextlib.ExitStack() as life:
         peers = {kind: life.enter_context(kind(PAYLOAD)) for kind in kinds}
-        once = {kind: life.enter_context(reading(peer, subscribers, EVENTS[kind] // PART)) for kind, peer in peers.items()}
+        once = {kind: life.enter_context(measure(peer)) for kind, peer in peers.items()}
         for warm_up in once.values():
             warm_up()
-        for turn in range(TURNS):
+        for turn in range(turns):
             for kind in kinds if turn % 2 else reversed(kinds):
                 runs[kind].append(once[kind]())
     return runs
@@ -90,7 +90,7 @@ def p1(rounds):
     kinds = available([NotificationRelay, Relay, Gatewayd, Redis, Nats, Mosquitto])
     runs = {kind: [] for kind in kinds}
     for number in range(rounds):
-        for kind, reports in one_life(kinds, 100).items():
+        for kind, reports in one_life(kinds, TURNS, lambda peer: reading(peer, 100, EVENTS[type(peer)] // PART)).items():
             runs[kind] += reports
             print(f"  round {number + 1}: {kind.name}: {mid(reports, 'rate') / 1e6:.2f} M/s, {mid(reports, 'cpu_ns'):.0f} ns", flush=True)
     table = Table(

@@ -10,8 +10,8 @@ import time
 from statistics import median
 
 from . import places
-from .durable import CLIENTS, rate, save
-from .fanout import PAYLOAD, reading
+from .durable import CLIENTS, one_life as durable_life, rate
+from .fanout import one_life, reading
 from .latency import EVENTS, RATE, TIMES
 from .latency import mid as times_of
 from .paired import RATIOS, SPREAD, Paired
@@ -86,7 +86,7 @@ class Fleet(Gatewayd):
     lines = ""
 
     def start(self):
-        self.programs, self.hosts = [], []
+        self.hosts = []
         self.server = f"http://127.0.0.1:{self.start_blaster()}"
         self.start_redis()
         for number in range(self.followers + 1):
@@ -143,25 +143,11 @@ class Alone(Gatewayd):
     name = "a link of its own"
 
 
-def one_life(kinds, measure):
-    """All at the same time, and one after the other at work; the reports of each, in turns."""
-    runs = {kind: [] for kind in kinds}
-    with contextlib.ExitStack() as life:
-        peers = {kind: life.enter_context(kind(PAYLOAD)) for kind in kinds}
-        once = {kind: life.enter_context(measure(peer)) for kind, peer in peers.items()}
-        for warm_up in once.values():
-            warm_up()
-        for turn in range(TURNS):
-            for kind in kinds if turn % 2 else reversed(kinds):
-                runs[kind].append(once[kind]())
-    return runs
-
-
-def in_turns(name, kinds, measure, rounds, shown):
+def in_turns(kinds, measure, rounds, shown):
     kinds = available(kinds)
     runs = {kind: [] for kind in kinds}
     for number in range(rounds):
-        for kind, reports in one_life(kinds, measure).items():
+        for kind, reports in one_life(kinds, TURNS, measure).items():
             runs[kind] += reports
         print(f"  round {number + 1}: " + ", ".join(f"{kind.name} {shown(reports)}" for kind, reports in runs.items()), flush=True)
     return runs if Fleet in kinds else None
@@ -178,7 +164,7 @@ def latencies(peer):
 
 def f1(rounds):
     kinds = [Alone, Fleet, FleetOverTLS, LargeFleet]
-    runs = in_turns("F1", kinds, latencies, rounds, lambda reports: f"{times_of(reports, 'p50')} µs")
+    runs = in_turns(kinds, latencies, rounds, lambda reports: f"{times_of(reports, 'p50')} µs")
     if not runs:
         return None
     table = Table(
@@ -200,7 +186,7 @@ def saturated(peer):
 
 
 def f2(rounds):
-    runs = in_turns("F2", [Alone, Fleet, FleetOverTLS, LargeFleet], saturated, rounds, lambda reports: f"{median(one['rate'] for one in reports):,.0f}/s")
+    runs = in_turns([Alone, Fleet, FleetOverTLS, LargeFleet], saturated, rounds, lambda reports: f"{median(one['rate'] for one in reports):,.0f}/s")
     if not runs:
         return None
     table = Table(
@@ -224,7 +210,7 @@ def asking(peer):
 
 
 def f3(rounds):
-    runs = in_turns("F3", [Alone, Fleet], asking, rounds, lambda reports: f"{times_of(reports, 'p50')} µs")
+    runs = in_turns([Alone, Fleet], asking, rounds, lambda reports: f"{times_of(reports, 'p50')} µs")
     if not runs:
         return None
     table = Table("F3", f"round trip of a request, one at a time, µs (medians of {rounds * TURNS} runs of {COUNTS[1]:,}, in turns)", ["", *TIMES])
@@ -243,11 +229,8 @@ def f4(rounds):
         return None
     runs = {(clients, kind): [] for clients in CLIENTS for kind in kinds}
     for number in range(rounds):
-        with contextlib.ExitStack() as life:
-            peers = {kind: life.enter_context(kind()) for kind in kinds}
-            for turn in range(TURNS):
-                for clients, kind in runs if turn % 2 else reversed(runs):
-                    runs[clients, kind].append(save(peers[kind], clients, CLIENTS[clients]))
+        for case, reports in durable_life(kinds).items():
+            runs[case] += reports
         print(f"  round {number + 1}: " + ", ".join(f"{kind.name} ({clients}) {rate(reports):,.0f}/s" for (clients, kind), reports in runs.items()), flush=True)
     table = Table(
         "F4", f"durable sends, answered when the disk of their host has them (medians of {rounds * TURNS} runs, in turns)",

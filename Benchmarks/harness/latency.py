@@ -1,9 +1,8 @@
 """P4: the one-way latency of an event at a low rate."""
 
-import contextlib
 from statistics import median
 
-from .fanout import PAYLOAD, reading
+from .fanout import one_life, reading
 from .paired import SPREAD, Paired
 from .peers import (
     Gatewayd, Mosquitto, MosquittoFedByTCP, Nats, NotificationRelay, Redis, RedisFedByTCP, available,
@@ -17,27 +16,14 @@ TURNS, EVENTS = 4, 600
 TIMES = ("min", "p50", "p90", "p99")
 
 
-def one_life(kinds):
-    """All peers at the same time, and one after the other at work; the latencies of each, in turns."""
-    runs = {kind: [] for kind in kinds}
-    with contextlib.ExitStack() as life:
-        once = {kind: life.enter_context(reading(life.enter_context(kind(PAYLOAD)), 1, EVENTS, rate=RATE)) for kind in kinds}
-        for warm_up in once.values():
-            warm_up()
-        for turn in range(TURNS):
-            for kind in kinds if turn % 2 else reversed(kinds):
-                runs[kind].append(once[kind]()["latency"])
-    return runs
-
-
 def p4(rounds):
     kinds = available([NotificationRelay, Gatewayd, MosquittoFedByTCP, RedisFedByTCP, Nats, Mosquitto, Redis])
     runs = {(placement, kind): [] for placement in PLACEMENTS for kind in kinds}
     for number in range(rounds):
         for placement, place in PLACEMENTS.items():
             with place():
-                for kind, reports in one_life(kinds).items():
-                    runs[placement, kind] += reports
+                for kind, reports in one_life(kinds, TURNS, lambda peer: reading(peer, 1, EVENTS, rate=RATE)).items():
+                    runs[placement, kind] += [report["latency"] for report in reports]
         shown = ", ".join(f"{kind.name} ({placement}) {mid(reports, 'p50')}" for (placement, kind), reports in runs.items())
         print(f"  round {number + 1}, p50 in µs: {shown}", flush=True)
     table = Table(
