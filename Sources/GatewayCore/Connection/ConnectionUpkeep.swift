@@ -76,7 +76,9 @@ final class ConnectionUpkeep {
   /// It failed, or the link was lost later.
   func lost(_ failure: UpstreamFailure) {
     notes.lastFailure = failure
-    notes.schedule.failed(failure, at: context.time.now, fraction: context.random.fraction())
+    notes.schedule.failed(
+      failure, at: context.time.now, fraction: context.random.fraction(),
+      waitsByItself: connection.connector.waitsByItself)
   }
 
   /// The connection is about to be closed by us; `holding`: and stays down until an administrator says otherwise.

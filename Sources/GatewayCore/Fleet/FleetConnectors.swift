@@ -38,6 +38,9 @@ final class FleetConnector: FleetWrapper {
   /// to ask.
   var confirmedInterests: ConfirmedInterests { connector.confirmedInterests == .all ? .all : .answering }
 
+  /// For another host that holds.
+  var waitsByItself: Bool { true }
+
   /// A host that does not reach the engine for longer takes no part.
   var pastLimit: Duration? { link.settings.grace }
 

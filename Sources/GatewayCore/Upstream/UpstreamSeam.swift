@@ -25,6 +25,10 @@ protocol UpstreamConnector: AnyObject {
   /// Checks a message that was prepared earlier against what is known now (`maxPayload` of the current handshake).
   func check(_ message: PreparedMessage, acknowledged: Bool) -> MessageProblem?
 
+  /// Whether an attempt waits by itself for as long as the server is away, at no cost to it: after a conversation that
+  /// has ended the next one needs no back-off.
+  var waitsByItself: Bool { get }
+
   /// Whether a connection stands only when the server has said something: where it is false an open port is all that is
   /// known of it at first.
   var isAnswered: Bool { get }
@@ -56,6 +60,9 @@ protocol UpstreamConnector: AnyObject {
 }
 
 extension UpstreamConnector {
+  /// A server that is dialled too often suffers from it.
+  var waitsByItself: Bool { false }
+
   /// A server that is spoken to by this daemon alone has told no program of more.
   var pastLimit: Duration? { nil }
 

@@ -77,8 +77,12 @@ struct AttemptSchedule: Equatable, Sendable {
     urgency = .none
   }
 
-  /// It failed, or the link was lost later. `fraction` is a random number in 0 ..< 1.
-  mutating func failed(_ failure: UpstreamFailure, at now: MonotonicInstant, fraction: Double) {
+  /// It failed, or the link was lost later. `fraction` is a random number in 0 ..< 1. `waitsByItself`: after a link that
+  /// was lost the next attempt costs the server nothing.
+  mutating func failed(
+    _ failure: UpstreamFailure, at now: MonotonicInstant, fraction: Double, waitsByItself: Bool = false
+  ) {
+    if waitsByItself, openedAt != nil { return endedOnPurpose(at: now) }
     switch failure.reason {
     case .idle, .requested, .draining, .offline:
       endedOnPurpose(at: now)
