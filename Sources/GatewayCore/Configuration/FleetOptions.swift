@@ -42,7 +42,12 @@ enum FleetDurability: String, CaseIterable, Sendable {
 
 /// `fleet.hold`.
 enum FleetHold: String, CaseIterable, Sendable {
-  case may, never
+  case may
+  /// Before those that may.
+  case prefer
+  case never
+
+  var mayHold: Bool { self != .never }
 }
 
 /// Where a Redis server is reached.

@@ -101,7 +101,7 @@ final class Fleet {
     link.box.hasDisk = options.durable == .host
     link.box.onNews = { [weak self] in self?.onSend(place, $0) }
     var holder: FleetHolder?
-    if options.hold == .may {
+    if options.hold.mayHold {
       let made = FleetHolder(own, connector, engine: engine, timers: seams.timers, random: seams.random) { [link] in
         link.tops
       }
@@ -113,6 +113,8 @@ final class Fleet {
       }
       made.wallMilliseconds = { [seams] in seams.time.wallMilliseconds }
       made.version = { [link] in link.roster.version(own.versions) }
+      made.rank = { [link] in link.roster.rank(of: link.host) }
+      link.onDown = { [weak made] in made?.otherClosed() }
       made.abstains = abstains
       made.publisher.historyLimit = settings.history.events
       holder = made
@@ -123,7 +125,8 @@ final class Fleet {
   }
 
   private func details(_ agreement: FleetAgreement) -> FleetHostDetails {
-    var details = FleetHostDetails(version: FleetWire.versions.upperBound, mayHold: options.hold == .may && !abstains)
+    var details = FleetHostDetails(version: FleetWire.versions.upperBound, mayHold: options.hold.mayHold && !abstains)
+    details.prefers = options.hold == .prefer
     (details.release, details.instance, details.agreement) = (release, instance, agreement)
     return details
   }
@@ -150,7 +153,7 @@ final class Fleet {
     self.abstains = abstains
     for member in members.values {
       member.holder?.abstains = abstains
-      member.link.details.mayHold = options.hold == .may && !abstains
+      member.link.details.mayHold = options.hold.mayHold && !abstains
     }
   }
 

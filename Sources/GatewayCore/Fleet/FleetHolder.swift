@@ -35,6 +35,8 @@ final class FleetHolder {
   var onCut: () -> Void = {}
   /// The version that the fleet is to speak from now on.
   var version: () -> UInt64 = { FleetWire.versions.upperBound }
+  /// Its turn among the hosts that would take a lease that nobody holds.
+  var rank: () -> FleetRank = { .first }
   /// It takes no lease, whoever has it.
   var abstains = false
   private(set) var counters = FleetCounters()
@@ -78,6 +80,9 @@ final class FleetHolder {
 
   /// Gives the lease to another host.
   func leave() { tell(.leave) }
+
+  /// A host has said that its link has ended.
+  func otherClosed() { tell(.closed) }
 
   /// The same, because the server is not reached. False where no other host would take it.
   private func yield() -> Bool {
@@ -132,7 +137,7 @@ final class FleetHolder {
       tell(
         .saw(
           seen.sight, holder: seen.holder, next: seen.next, disagrees: settings.objection(to: seen) != nil,
-          fraction: random.fraction()))
+          rank: rank(), fraction: random.fraction()))
     }
   }
 

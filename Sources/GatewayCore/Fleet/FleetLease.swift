@@ -8,15 +8,12 @@ struct FleetLease: Equatable, Sendable {
     var lease: Duration = .seconds(3)
     /// How long a lapsed holder keeps its link.
     var grace: Duration = .seconds(10)
-    /// How many hosts are to be asked before this one.
-    var rank = 0
     /// How long hosts that disagree with the fleet leave the lease to others.
     var adopt: Duration = .seconds(30)
 
     /// How long other hosts wait: clocks differ in rate, and the holder's last beat was on its way.
     fileprivate var patience: Duration { lease * 11 / 10 }
     fileprivate var beat: Duration { lease / 3 }
-    fileprivate var look: Duration { lease / 8 }
   }
 
   /// What a host that does not hold has seen.
@@ -60,7 +57,11 @@ struct FleetLease: Equatable, Sendable {
     /// The lease was looked at. `holder` is nil where there is none, and empty where it was given back; `next` is the host
     /// that is to have it then, empty or `*` where that may be any. `disagrees`: this host has other settings than the
     /// fleet. `fraction` is random, in 0 ..< 1.
-    case saw(FleetSight, holder: String?, next: String = "", disagrees: Bool = false, fraction: Double)
+    case saw(
+      FleetSight, holder: String?, next: String = "", disagrees: Bool = false, rank: FleetRank = .first,
+      fraction: Double)
+    /// The holder has closed its link: it may give the lease back in the next moment.
+    case closed
     /// The engine's answer to `take`; nil: another host was faster.
     case took(FleetTaken?)
     /// The engine refused the taking, or did not answer.
@@ -107,6 +108,10 @@ struct FleetLease: Equatable, Sendable {
   static let reluctance: Duration = .seconds(60)
   /// By how much later each host asks than the one before it.
   static let rankDelay: Duration = .milliseconds(200)
+  /// So many hosts look often, whatever the size of the fleet.
+  static let watchers = 8
+  /// From the end of a link on the lease is looked at after this time, then after twice as long, and so on.
+  static let haste: Duration = .milliseconds(10)
 
   let settings: Settings
   private(set) var state = State.watching(Watch(seen: nil, since: .init(nanoseconds: 0), due: .init(nanoseconds: 0)))
@@ -116,6 +121,11 @@ struct FleetLease: Equatable, Sendable {
   private var wasFenced = false
   /// Until then a lease that was given back is left to others.
   private var reluctantUntil: MonotonicInstant?
+  private var rank = FleetRank.first
+  /// When it was first seen that the lease is free.
+  private var freeSince: MonotonicInstant?
+  /// After what time it looks next, where that is sooner than usual.
+  private var haste: Duration?
 
   init(_ settings: Settings) { self.settings = settings }
 
@@ -139,8 +149,9 @@ struct FleetLease: Equatable, Sendable {
     switch event {
     case .gained(let run): gained(run, now)
     case .lost: lost(now)
-    case .saw(let sight, let holder, let next, let disagrees, let fraction):
-      saw(sight, holder, next, disagrees, fraction, now)
+    case .saw(let sight, let holder, let next, let disagrees, let rank, let fraction):
+      saw(sight, holder, next, disagrees, rank, fraction, now)
+    case .closed: closed(now)
     case .took(let taken): took(taken, now)
     case .takeFailed: takeFailed(now)
     case .beaten: beaten(now)
@@ -160,7 +171,7 @@ struct FleetLease: Equatable, Sendable {
     switch state {
     case .watching, .taking:
       // What was seen at another server says nothing about this one.
-      return watch(nil, now) + [.look, .wake(now + settings.look)]
+      return watch(nil, now) + [.look, .wake(now + pause)]
     case .holding(let hold): return ask(hold, now) { .holding($0) }
     case .lapsed(let hold, let isCut): return ask(hold, now) { .lapsed($0, isCut: isCut) }
     case .leaving(let hold, let isDrained):
@@ -194,15 +205,25 @@ struct FleetLease: Equatable, Sendable {
 
   // MARK: - Watching and taking
 
+  /// How long it does not look at the lease.
+  private var pause: Duration { rank.place < Self.watchers ? settings.lease / 8 : settings.lease }
+
+  private mutating func closed(_ now: MonotonicInstant) -> [Action] {
+    guard case .watching = state, run != nil else { return [] }
+    haste = Self.haste
+    return [.look, .wake(now + Self.haste)]
+  }
+
   private mutating func saw(
-    _ sight: FleetSight, _ holder: String?, _ next: String, _ disagrees: Bool, _ fraction: Double,
+    _ sight: FleetSight, _ holder: String?, _ next: String, _ disagrees: Bool, _ rank: FleetRank, _ fraction: Double,
     _ now: MonotonicInstant
   ) -> [Action] {
+    self.rank = rank
     guard case .watching(var watch) = state, run != nil else { return [] }
     // Another host has what this one left to others.
     if let holder, !holder.isEmpty, holder != settings.host { reluctantUntil = nil }
     if watch.seen != sight {
-      let jitter = settings.lease / 10 * fraction + Self.rankDelay * settings.rank
+      let jitter = settings.lease / 10 * fraction + Self.rankDelay * rank.place
       watch = Watch(seen: sight, since: now, due: now + (settings.patience + jitter))
       state = .watching(watch)
     }
@@ -211,18 +232,22 @@ struct FleetLease: Equatable, Sendable {
     let isOwn = holder == settings.host && !wasFenced
     let isFree = (holder == "" || isOwn) && (isNamed || next == "" || next == "*")
     let isReluctant = reluctantUntil.map { now < $0 } ?? false
-    let due = disagrees ? max(watch.due, watch.since + settings.adopt) : watch.due
-    guard isFree && (isNamed || !isReluctant) && !disagrees || due <= now else {
-      // The next look comes when the lease may be taken, if that is earlier.
-      return due < now + settings.look ? [.wake(due)] : []
+    var due = disagrees ? max(watch.due, watch.since + settings.adopt) : watch.due
+    freeSince = isFree ? freeSince ?? now : nil
+    if let freeSince, isNamed || !isReluctant, !disagrees {
+      due = min(due, freeSince + (rank.yields && !isNamed ? Self.rankDelay : .zero))
     }
-    state = .taking(asked: now)
+    guard due <= now else {
+      // The next look comes when the lease may be taken, if that is earlier.
+      return due < now + (haste ?? pause) ? [.wake(due)] : []
+    }
+    (state, haste, freeSince) = (.taking(asked: now), nil, nil)
     return [.take(sight, isLate: watch.due <= now)]
   }
 
   private mutating func took(_ taken: FleetTaken?, _ now: MonotonicInstant) -> [Action] {
     guard case .taking(let asked) = state, run != nil else { return [] }
-    guard let taken else { return watch(nil, now) + [.wake(now + settings.look)] }
+    guard let taken else { return watch(nil, now) + [.wake(now + pause)] }
     (reluctantUntil, wasFenced) = (nil, false)
     let hold = Hold(
       own: FleetOwn(term: taken.term, host: settings.host), until: asked + settings.lease, sent: asked,
@@ -238,7 +263,7 @@ struct FleetLease: Equatable, Sendable {
 
   private mutating func takeFailed(_ now: MonotonicInstant) -> [Action] {
     guard case .taking = state else { return [] }
-    return watch(nil, now) + (run == nil ? [] : [.wake(now + settings.look)])
+    return watch(nil, now) + (run == nil ? [] : [.wake(now + pause)])
   }
 
   // MARK: - Holding
@@ -306,7 +331,7 @@ struct FleetLease: Equatable, Sendable {
   private mutating func fenced(_ now: MonotonicInstant) -> [Action] {
     guard hold != nil else { return [] }
     wasFenced = true
-    return [.end] + watch(nil, now) + (run == nil ? [] : [.look, .wake(now + settings.look)])
+    return [.end] + watch(nil, now) + (run == nil ? [] : [.look, .wake(now + pause)])
   }
 
   // MARK: - Leaving
@@ -332,14 +357,16 @@ struct FleetLease: Equatable, Sendable {
 
   private mutating func released(_ now: MonotonicInstant) -> [Action] {
     guard case .leaving(_, isDrained: true) = state else { return [] }
-    return [.end] + watch(nil, now) + [.wake(now + settings.look)]
+    return [.end] + watch(nil, now) + [.wake(now + pause)]
   }
 
   // MARK: - Time
 
   private mutating func rang(_ now: MonotonicInstant) -> [Action] {
     switch state {
-    case .watching: return run == nil ? [] : [.look, .wake(now + settings.look)]
+    case .watching:
+      if let last = haste { haste = last * 2 < pause ? last * 2 : nil }
+      return run == nil ? [] : [.look, .wake(now + (haste ?? pause))]
     case .taking(let asked):
       guard run != nil, asked + settings.lease <= now else { return [.wake(asked + settings.lease)] }
       return watch(nil, now) + [.distrust]
@@ -375,6 +402,16 @@ struct FleetLease: Equatable, Sendable {
 extension FleetLease.Settings {
   init(_ settings: FleetSettings) {
     self.init(host: settings.host)
-    (lease, grace, rank, adopt) = (settings.lease, settings.grace, settings.rank, settings.adopt)
+    (lease, grace, adopt) = (settings.lease, settings.grace, settings.adopt)
   }
+}
+
+/// The turn of a host among those that live and would take a lease that nobody holds any more.
+struct FleetRank: Equatable, Sendable {
+  /// How many are to ask before it.
+  var place: Int
+  /// It leaves a lease that was given back to one that prefers to hold, for a moment.
+  var yields: Bool
+
+  static let first = FleetRank(place: 0, yields: false)
 }

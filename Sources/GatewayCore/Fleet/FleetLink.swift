@@ -45,6 +45,8 @@ final class FleetLink {
   private var joinRefusal: FleetRefusal?
   /// Another daemon has this host's name, and has joined later.
   var onNamesake: () -> Void = {}
+  /// The link to the server was closed, by whatever host had it.
+  var onDown: () -> Void = {}
 
   /// `life` is the last one of this host, as far as the disk knows.
   init(
@@ -365,6 +367,7 @@ extension FleetLink: FleetEngineReceiver {
     present = nil
     if case .open = marker.kind { (present, epoch) = (position.conversation, marker.epoch) }
     channel.take(marker)
+    if case .down = marker.kind { onDown() }
     return true
   }
 }

@@ -18,6 +18,8 @@ final class FleetRoster {
   /// All that ever took part, as they were seen last.
   private(set) var hosts: [String: FleetHostRow] = [:]
   private var silence: FleetSilence
+  /// The hosts that would take a lease that nobody holds, in their order, as they were seen last.
+  private var candidates: [String] = []
   /// Why the last look was in vain; nil where it was not.
   private(set) var refusal: FleetRefusal?
 
@@ -97,6 +99,8 @@ final class FleetRoster {
       guard let self, case .done(let rows) = outcome else { return }
       hosts = rows.compactMapValues { FleetHostRow($0) }
       _ = silence.look(hosts, at: timers.now)
+      candidates = hosts.filter { $1.details.mayHold && !$1.details.isReluctant && isAlive($0) != false }
+        .sorted { ($0.value.details.prefers ? 0 : 1, $0.key) < ($1.value.details.prefers ? 0 : 1, $1.key) }.map(\.key)
     }
   }
 
@@ -121,6 +125,14 @@ final class FleetRoster {
   func version(_ versions: ClosedRange<UInt64>) -> UInt64 {
     let lowest = present.compactMap { hosts[$0]?.details.version }.min() ?? versions.upperBound
     return min(max(lowest, versions.lowerBound), versions.upperBound)
+  }
+
+  /// The turn of a host when nobody holds any more.
+  func rank(of host: String) -> FleetRank {
+    let before = candidates.prefix { $0 != host }.filter { $0 != record?.holder }
+    let prefers = hosts[host]?.details.prefers == true
+    return FleetRank(
+      place: before.count, yields: !prefers && before.contains { hosts[$0]?.details.prefers == true })
   }
 
   /// Other hosts that may hold and are not known to be dead.

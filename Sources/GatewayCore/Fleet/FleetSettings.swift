@@ -13,8 +13,6 @@ struct FleetSettings: Equatable, Sendable {
   var adopt: Duration = .seconds(30)
   /// How long a holder without a link to the server keeps the lease from others.
   var yield: Duration = .seconds(10)
-  /// How many hosts are to take the lease before this one.
-  var rank = 0
   /// The servers of the engine: names or addresses.
   var servers: [String] = []
   /// The versions of the fleet's protocol that this host speaks.

@@ -176,13 +176,43 @@ import Testing
   }
 
   @Test mutating func laterRanksWaitLonger() {
-    var settings = settings
-    settings.rank = 3
-    lease = FleetLease(settings)
+    let third = FleetRank(place: 3, yields: false)
+    _ = at(0, .gained(run: "r"))
+    _ = at(0, .saw(Self.other, holder: "b", rank: third, fraction: 0))
+    #expect(at(3.89, .saw(Self.other, holder: "b", rank: third, fraction: 0)) == [.wake(instant(3.9))])
+    #expect(at(3.9, .saw(Self.other, holder: "b", rank: third, fraction: 0)) == [.take(Self.other, isLate: true)])
+  }
+
+  @Test mutating func hostsBehindTheFirstEightLookSeldom() {
+    _ = at(0, .gained(run: "r"))
+    _ = at(0, .saw(Self.other, holder: "b", rank: FleetRank(place: 7, yields: false), fraction: 0))
+    #expect(at(0.375, .rang) == [.look, .wake(instant(0.75))])
+    _ = at(0.4, .saw(Self.other, holder: "b", rank: FleetRank(place: 8, yields: false), fraction: 0))
+    #expect(at(0.75, .rang) == [.look, .wake(instant(3.75))])
+  }
+
+  @Test mutating func whoSeesALinkEndLooksForTheLeaseAgainAndAgain() {
     _ = at(0, .gained(run: "r"))
     _ = see(0)
-    #expect(see(3.89) == [.wake(instant(3.9))])
-    #expect(see(3.9) == [.take(Self.other, isLate: true)])
+    #expect(at(0.1, .closed) == [.look, .wake(instant(0.11))])
+    #expect(see(0.101) == [])
+    #expect(at(0.11, .rang) == [.look, .wake(instant(0.13))])
+    #expect(at(0.13, .rang) == [.look, .wake(instant(0.17))])
+    #expect(at(0.17, .rang) == [.look, .wake(instant(0.25))])
+    #expect(at(0.25, .rang) == [.look, .wake(instant(0.41))])
+    #expect(at(0.41, .rang) == [.look, .wake(instant(0.73))])
+    #expect(at(0.73, .rang) == [.look, .wake(instant(1.105))])
+    #expect(see(1.105, holder: "") == [.take(Self.other)])
+    hold(2)
+    #expect(at(2.1, .closed) == [])
+  }
+
+  @Test mutating func aLeaseThatWasGivenBackIsLeftToAHostThatPrefersForAMoment() {
+    let second = FleetRank(place: 1, yields: true)
+    _ = at(0, .gained(run: "r"))
+    _ = at(0, .saw(Self.other, holder: "b", rank: second, fraction: 0))
+    #expect(at(1, .saw(Self.other, holder: "", rank: second, fraction: 0)) == [.wake(instant(1.2))])
+    #expect(at(1.2, .saw(Self.other, holder: "", rank: second, fraction: 0)) == [.take(Self.other)])
   }
 
   private mutating func seeReleased(

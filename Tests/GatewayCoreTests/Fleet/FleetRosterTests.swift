@@ -96,6 +96,25 @@ import Testing
     #expect(roster.heirs(of: "b") == ["a"])
   }
 
+  @Test func hostsThatPreferToHoldAreFirstAndWhoHoldsIsNotAsked() {
+    #expect(roster.rank(of: "b") == .first)
+    var preferring = FleetHostDetails()
+    preferring.prefers = true
+    var reluctant = FleetHostDetails()
+    (reluctant.prefers, reluctant.isReluctant) = (true, true)
+    for host in ["a", "b", "c"] { join(host) }
+    join("d", FleetHostDetails(mayHold: false))
+    join("e", reluctant)
+    join("p", preferring)
+    look()
+    #expect(["p", "a", "b", "c"].map { roster.rank(of: $0).place } == [0, 1, 2, 3])
+    #expect(["p", "a", "b", "c"].map { roster.rank(of: $0).yields } == [false, true, true, true])
+    scene.take("p")
+    look()
+    #expect(roster.rank(of: "a") == .first)
+    #expect(roster.rank(of: "b") == FleetRank(place: 1, yields: false))
+  }
+
   @Test func theFleetSpeaksTheLowestVersionThatIsKnownHere() {
     #expect(roster.version(1...3) == 3)
     join("a", FleetHostDetails(version: 3))

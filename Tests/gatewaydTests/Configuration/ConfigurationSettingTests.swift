@@ -67,6 +67,7 @@ struct ConfigurationSettingTests {
     Change("fleet.tls.ca", #""/ca""#) { $0.fleet.authorities = .file("/ca") },
     Change("fleet.host", #""h""#) { $0.fleet.host = "h" },
     Change("fleet.hold", #""never""#) { $0.fleet.hold = .never },
+    Change("fleet.hold", #""prefer""#) { $0.fleet.hold = .prefer },
     Change("fleet.lease", #""2s""#) { $0.fleet.lease = .seconds(2) },
     Change("fleet.grace", #""9s""#) { $0.fleet.grace = .seconds(9) },
     Change("fleet.adopt", #""8s""#) { $0.fleet.adopt = .seconds(8) },

@@ -38,7 +38,8 @@ extension Setting<FleetOptions> {
         example: #""edge-17""#),
       Setting(
         "hold", \.hold, .choice,
-        "May this host have the link? One with `never` only uses it, and needs no credentials of the upstreams."),
+        "May this host have the link? One with `prefer` takes it before others when nobody has it any more; one with `never` only uses it, and needs no credentials of the upstreams."
+      ),
       Setting(
         "lease", \.lease, .duration(milliseconds: 1_000...60_000),
         "How long a holder may write to the server after it has last been confirmed as such. Another host takes over when it has heard nothing of the holder for a tenth more. The same on all hosts."

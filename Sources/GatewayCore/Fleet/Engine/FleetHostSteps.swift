@@ -140,6 +140,8 @@ struct FleetHostDetails: Equatable, Sendable {
   /// The version of what it speaks.
   var version: UInt64 = 1
   var mayHold = true
+  /// It is to hold rather than others.
+  var prefers = false
   /// It has given the lease away a moment ago, because it did not reach the server.
   var isReluctant = false
   /// A program needs the upstream.
@@ -157,6 +159,7 @@ struct FleetHostDetails: Equatable, Sendable {
     var fields = FleetFields()
     fields.add("v", version)
     fields.add("m", if: mayHold)
+    fields.add("p", if: prefers)
     fields.add("y", if: isReluctant)
     fields.add("w", if: wants)
     fields.add("r", read.description)
@@ -180,7 +183,7 @@ struct FleetHostDetails: Equatable, Sendable {
     self.read = read
     (release, instance) = (fields.text("g") ?? "", fields.text("i") ?? "")
     agreement = FleetAgreement(fields.text("d") ?? "")
-    isReluctant = fields.has("y")
+    (prefers, isReluctant) = (fields.has("p"), fields.has("y"))
   }
 }
 

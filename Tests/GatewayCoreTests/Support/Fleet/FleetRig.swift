@@ -74,9 +74,10 @@ final class FleetRig {
     let name = "h\(place)"
     var settings = FleetSettings(place: FleetPlace(fleet: "f", upstream: "u"), host: name)
     (settings.lease, settings.grace, settings.handshake) = (.seconds(1), .seconds(2), .seconds(2))
-    (settings.adopt, settings.rank) = (.seconds(2), place)
+    settings.adopt = .seconds(2)
     return FleetRigHost(
-      name, process: processes, settings: settings, world: self, ways: ways[place], clock: clocks[place])
+      name, place: place, process: processes, settings: settings, world: self, ways: ways[place],
+      clock: clocks[place])
   }
 
   func nextNumber(_ host: String) -> UInt64 {

@@ -69,7 +69,8 @@ final class FleetRigHost {
   private var keeper: HolderKeeper!
 
   init(
-    _ name: String, process: Int, settings: FleetSettings, world: FleetRig, ways: FleetRigWays, clock: FleetRigClock
+    _ name: String, place: Int, process: Int, settings: FleetSettings, world: FleetRig, ways: FleetRigWays,
+    clock: FleetRigClock
   ) {
     self.world = world
     self.name = name
@@ -78,7 +79,7 @@ final class FleetRigHost {
     self.ways = ways
     self.clock = clock
     timers = Timers(time: clock)
-    engine = FleetMemoryEngine(world.store, network: world.network, random: world.random, rank: settings.rank)
+    engine = FleetMemoryEngine(world.store, network: world.network, random: world.random, rank: place)
     engine.copies = world.options.copies
     engine.way.delay = 0...3
     engine.way.reach = 1...60
@@ -90,6 +91,8 @@ final class FleetRigHost {
     keeper = HolderKeeper(self)
     holder.onWant = { [weak self] in self?.want($0) }
     holder.onCut = { [weak self] in self?.cut() }
+    holder.rank = { [link] in link.roster.rank(of: link.host) }
+    link.onDown = { [weak holder] in holder?.otherClosed() }
     ways.delivery = { [weak self] in self?.deliver($0) }
     engine.deliver = { [weak self] in self?.deliver($0) }
     engine.begin()
