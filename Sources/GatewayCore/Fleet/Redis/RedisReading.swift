@@ -325,7 +325,10 @@ final class RedisReading {
         reader.receiver?.engineReachedEnd(of: stream.key)
       }
     }
-    if !isOver { ask() }
+    guard !isOver else { return }
+    // What was told reaches its programs first: the next question wakes the server, which may need their processor.
+    state = .idle
+    lookSoon()
   }
 
   /// The others have their turn: what there is is told.

@@ -3,6 +3,12 @@ import Testing
 @testable import GatewayCore
 
 @Suite struct RedisReadingTests {
+  /// The server answers the present question, and the next one is asked.
+  private func answer(_ text: String, _ rig: RedisRig) {
+    rig.say(text)
+    rig.advance(.zero)
+  }
+
   @Test func aChangeOfWhatIsReadEndsTheWaiting() {
     let rig = RedisRig()
     rig.gain()
@@ -10,7 +16,7 @@ import Testing
     rig.engine.readOn(rig.place.key(.replies(host: "h")), after: .start, for: rig.listener)
     rig.advance(.zero)
     #expect(rig.sent(on: rig.last) == ["XREAD COUNT 1000 STREAMS gw:f:{u}:re:h 0-0"])
-    rig.say("*-1\r\n")
+    answer("*-1\r\n", rig)
     #expect(rig.listener.words.last == .end("re:h"))
     #expect(rig.sent(on: rig.last) == ["XREAD COUNT 1000 BLOCK 0 STREAMS gw:f:{u}:re:h 0-0"])
     rig.engine.readOn(rig.place.key(.events), after: FleetPosition(3, 1), for: rig.listener)
@@ -21,7 +27,7 @@ import Testing
     rig.advance(.milliseconds(2))
     #expect(rig.sent(on: rig.calls) == ["CLIENT UNBLOCK 7"])
     rig.say(":1\r\n", to: rig.calls)
-    rig.say("*-1\r\n")
+    answer("*-1\r\n", rig)
     #expect(rig.sent(on: rig.last) == ["XREAD COUNT 1000 STREAMS gw:f:{u}:re:h gw:f:{u}:ev 0-0 3-1"])
   }
 
@@ -36,11 +42,11 @@ import Testing
     func stream(_ name: String, _ ids: String...) -> String {
       "*2\r\n$\(name.utf8.count)\r\n\(name)\r\n*\(ids.count)\r\n" + ids.map { entry($0) }.joined()
     }
-    rig.say("*2\r\n" + stream("gw:f:{u}:re:h", "1-1", "1-2") + stream("gw:f:{u}:ev", "1-1"))
+    answer("*2\r\n" + stream("gw:f:{u}:re:h", "1-1", "1-2") + stream("gw:f:{u}:ev", "1-1"), rig)
     #expect(rig.listener.positions(of: "re:h").count == 2)
     #expect(rig.listener.positions(of: "ev") == [])
     #expect(rig.sent(on: rig.last).last == "XREAD COUNT 2 STREAMS gw:f:{u}:re:h gw:f:{u}:ev 1-2 0-0")
-    rig.say("*2\r\n" + stream("gw:f:{u}:re:h", "1-3") + stream("gw:f:{u}:ev", "1-1"))
+    answer("*2\r\n" + stream("gw:f:{u}:re:h", "1-3") + stream("gw:f:{u}:ev", "1-1"), rig)
     #expect(rig.listener.positions(of: "ev").count == 1)
     #expect(rig.listener.words.suffix(2) == [.end("re:h"), .end("ev")])
   }
@@ -58,10 +64,10 @@ import Testing
     let waiting = "XREAD COUNT 1000 BLOCK 0 STREAMS gw:f:{v}:ev 0-0"
     #expect(rig.sent(on: rig.last) == [both])
     let words = "WRONGTYPE Operation against a key holding the wrong kind of value"
-    rig.say("-\(words)\r\n")
+    answer("-\(words)\r\n", rig)
     var asked = rig.sent(on: rig.last)
     for _ in 0..<2 {
-      rig.say(asked == [one] ? "-\(words)\r\n" : "*-1\r\n")
+      answer(asked == [one] ? "-\(words)\r\n" : "*-1\r\n", rig)
       asked = rig.sent(on: rig.last)
     }
     #expect(rig.listener.words == [.gained("run"), .end("ev")])
@@ -71,9 +77,9 @@ import Testing
     rig.advance(.seconds(1))
     #expect(rig.sent(on: rig.calls) == ["CLIENT UNBLOCK 7"])
     rig.say(":1\r\n", to: rig.calls)
-    rig.say("*-1\r\n")
+    answer("*-1\r\n", rig)
     #expect(rig.sent(on: rig.last) == [one])
-    rig.say("*-1\r\n")
+    answer("*-1\r\n", rig)
     #expect(rig.listener.words.suffix(1) == [.end("ev")])
     #expect(rig.sent(on: rig.last).first?.hasPrefix("XREAD COUNT 1000 BLOCK 0 STREAMS gw:f:{") == true)
     #expect(rig.engine.refusal(of: rig.place) == nil)
