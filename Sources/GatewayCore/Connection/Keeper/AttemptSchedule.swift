@@ -82,7 +82,11 @@ struct AttemptSchedule: Equatable, Sendable {
   mutating func failed(
     _ failure: UpstreamFailure, at now: MonotonicInstant, fraction: Double, waitsByItself: Bool = false
   ) {
-    if waitsByItself, openedAt != nil { return endedOnPurpose(at: now) }
+    if waitsByItself, openedAt != nil {
+      endedOnPurpose(at: now)
+      nextAttempt = now
+      return
+    }
     switch failure.reason {
     case .idle, .requested, .draining, .offline:
       endedOnPurpose(at: now)
