@@ -72,6 +72,22 @@ async def test_every_host_lists_the_same_fleet(hosts):
                 for one in lists}) == 1
 
 
+async def test_a_host_that_prefers_takes_the_link_before_others(hosts):
+    # The others wait for a third of a lease.
+    (first,) = await hosts(1, fleet={"lease": "6s"})
+    await ready(first)
+    # Its name is the last one of all, and it was the last to come.
+    others = await hosts(2, fleet={"lease": "6s"}) + await hosts(1, fleet={"lease": "6s", "hold": "prefer"})
+    clients = [await ready(host) for host in others]
+    # It takes nothing from a host that has it; the others know it by then.
+    for client in clients:
+        known = await listed(client, lambda one: len(one["hosts"]) == 4 and all(
+            host["alive"] or host["here"] for host in one["hosts"]), "four hosts")
+        assert holder(known) == "h0"
+    await first.stop()
+    assert holder(await listed(clients[0], lambda one: holder(one) not in ("", "h0"), "another holder")) == "h3"
+
+
 async def test_a_link_moves_to_the_named_host_whoever_is_asked(hosts, chat):
     three = await hosts(3)
     clients = [await ready(host) for host in three]

@@ -14,6 +14,8 @@ struct FleetLease: Equatable, Sendable {
     /// How long other hosts wait: clocks differ in rate, and the holder's last beat was on its way.
     fileprivate var patience: Duration { lease * 11 / 10 }
     fileprivate var beat: Duration { lease / 3 }
+    /// By how much later hosts ask than those that prefer to hold.
+    fileprivate var courtesy: Duration { lease / 3 }
   }
 
   /// What a host that does not hold has seen.
@@ -223,7 +225,8 @@ struct FleetLease: Equatable, Sendable {
     // Another host has what this one left to others.
     if let holder, !holder.isEmpty, holder != settings.host { reluctantUntil = nil }
     if watch.seen != sight {
-      let jitter = settings.lease / 10 * fraction + Self.rankDelay * rank.place
+      let jitter =
+        settings.lease / 10 * fraction + Self.rankDelay * rank.place + (rank.yields ? settings.courtesy : .zero)
       watch = Watch(seen: sight, since: now, due: now + (settings.patience + jitter))
       state = .watching(watch)
     }
@@ -235,7 +238,7 @@ struct FleetLease: Equatable, Sendable {
     var due = disagrees ? max(watch.due, watch.since + settings.adopt) : watch.due
     freeSince = isFree ? freeSince ?? now : nil
     if let freeSince, isNamed || !isReluctant, !disagrees {
-      due = min(due, freeSince + (rank.yields && !isNamed ? Self.rankDelay : .zero))
+      due = min(due, freeSince + (rank.yields && !isNamed ? settings.courtesy : .zero))
     }
     guard due <= now else {
       // The next look comes when the lease may be taken, if that is earlier.

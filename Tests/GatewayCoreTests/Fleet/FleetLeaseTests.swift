@@ -211,8 +211,17 @@ import Testing
     let second = FleetRank(place: 1, yields: true)
     _ = at(0, .gained(run: "r"))
     _ = at(0, .saw(Self.other, holder: "b", rank: second, fraction: 0))
-    #expect(at(1, .saw(Self.other, holder: "", rank: second, fraction: 0)) == [.wake(instant(1.2))])
-    #expect(at(1.2, .saw(Self.other, holder: "", rank: second, fraction: 0)) == [.take(Self.other)])
+    #expect(at(1, .saw(Self.other, holder: "", rank: second, fraction: 0)) == [])
+    #expect(at(1.9, .saw(Self.other, holder: "", rank: second, fraction: 0)) == [.wake(instant(2))])
+    #expect(at(2, .saw(Self.other, holder: "", rank: second, fraction: 0)) == [.take(Self.other)])
+  }
+
+  @Test mutating func aLeaseThatDoesNotChangeIsLeftToAHostThatPrefersForAMoment() {
+    let second = FleetRank(place: 1, yields: true)
+    _ = at(0, .gained(run: "r"))
+    _ = at(0, .saw(Self.other, holder: "b", rank: second, fraction: 0))
+    #expect(at(4.4, .saw(Self.other, holder: "b", rank: second, fraction: 0)) == [.wake(instant(4.5))])
+    #expect(at(4.5, .saw(Self.other, holder: "b", rank: second, fraction: 0)) == [.take(Self.other, isLate: true)])
   }
 
   private mutating func seeReleased(
