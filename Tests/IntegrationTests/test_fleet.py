@@ -66,6 +66,25 @@ async def test_a_host_that_comes_late_takes_part_and_has_as_many_events_as_the_o
     assert len(epochs) == 1
 
 
+async def test_a_program_of_a_host_that_comes_late_is_not_told_the_past_as_new(hosts, chat):
+    (first,) = await hosts(1)
+    client = await ready(first)
+    await client.call("subscribe", upstream="chat", events=["e"])
+    await chat.burst("e", 50)
+    await events(client, 50)
+    (second,) = await hosts(1)
+    late, later = await second.client(), await second.client()
+    await late.call("subscribe", upstream="chat", events=["e"])
+    assert (await later.call("subscribe", upstream="chat", events=["e"], last=2))["replayed"] == 2
+    await ready(second)
+    await chat.control("emit", event="e", namespace="/", args=["new"])
+    assert [one["args"] for one in await events(late, 1)] == [["new"]]
+    assert [one["args"] for one in await events(later, 3)] == [[48], [49], ["new"]]
+    kept = await client.call("history", upstream="chat", limit=1)
+    assert [note["epoch"] for method, note in late.notes if method == "gap"] == [kept["epoch"]]
+    assert (await events(late, 1))[0]["seq"] == kept["seq"]
+
+
 async def test_another_host_takes_over_from_a_killed_one(hosts, chat):
     three = await hosts(3)
     for host in three:

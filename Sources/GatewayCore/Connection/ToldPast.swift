@@ -102,14 +102,21 @@ final class PastWait {
 }
 
 extension Connection {
-  /// How long a call that goes on behind a place waits at most for what the link tells of the past, where it was not reached
-  /// here; nil where it has not to wait.
-  func pastLimit(behind resume: ResumePoint?) -> Duration? {
-    guard let limit = connector.pastLimit, case .since(let epoch, let sequence)? = resume,
-      stream.isBehind(sequence, of: epoch), channel != nil || expectsAttempt
-    else { return nil }
-    return limit
+  /// How long a call that asks for something of the past waits at most for what the link tells of it, where that was not
+  /// told here; nil where it has not to wait.
+  func pastLimit(of resume: ResumePoint?) -> Duration? {
+    guard let limit = connector.pastLimit, channel != nil || expectsAttempt else { return nil }
+    let isUntold =
+      switch resume {
+      case .since(let epoch, let sequence)?: stream.isBehind(sequence, of: epoch)
+      case .last?: isPastUntold
+      case nil: false
+      }
+    return isUntold ? limit : nil
   }
+
+  /// The link has never told of the past, and will as soon as it is up.
+  var isPastUntold: Bool { connector.pastLimit != nil && !stream.hasConversed }
 
   /// Lets a call wait so long; `cost` and `done` as in `ToldPast`.
   func awaitPast(for limit: Duration, cost: Int, _ done: @escaping (Bool) -> Void) -> PastWait {
@@ -117,10 +124,10 @@ extension Connection {
   }
 
   /// The place behind which a call goes on, where the link has not told of it here yet and may.
-  func placeAhead(in resume: ResumePoint?) -> (epoch: String, sequence: UInt64)? {
+  func placeAhead(in resume: ResumePoint?) -> PassedOver.Place? {
     guard connector.pastLimit != nil, case .since(let epoch, let sequence)? = resume,
       stream.expects(sequence, of: epoch)
     else { return nil }
-    return (epoch, sequence)
+    return PassedOver.Place(epoch: epoch, sequence: sequence)
   }
 }

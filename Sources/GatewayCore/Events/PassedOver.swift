@@ -1,7 +1,13 @@
-/// A place up to which the client of a subscription was told elsewhere, and which its stream has not reached: the link that
-/// gives the places has yet to tell of it. Nothing up to there is told again. Such numbers go on rising over epochs, so that
-/// lower ones of whichever epoch came before the place.
+/// What the link that gives the places has yet to tell, and the client of a subscription is not to hear: what it was told
+/// elsewhere, up to a place that the stream has not reached; or, without a place, whatever came before the subscription. Such
+/// numbers go on rising over epochs, so that lower ones of whichever epoch came before the place.
 struct PassedOver: Equatable {
+  /// The last event that it was told.
+  struct Place: Equatable {
+    var epoch: String
+    var sequence: UInt64
+  }
+
   /// What is told of something that has come, and whether it ends the passing over.
   struct Verdict: Equatable {
     /// Told before the event, or in place of the gap.
@@ -9,13 +15,10 @@ struct PassedOver: Equatable {
     var isOver = false
   }
 
-  let epoch: String
-  let sequence: UInt64
+  let place: Place?
   let past: PastMark
 
-  init(_ sequence: UInt64, of epoch: String, until past: PastMark) {
-    (self.epoch, self.sequence, self.past) = (epoch, sequence, past)
-  }
+  init(_ place: Place?, until past: PastMark) { (self.place, self.past) = (place, past) }
 
   /// For an event; it is told where the passing over has ended.
   func verdict(on number: UInt64, of epoch: String) -> Verdict {
@@ -31,33 +34,38 @@ struct PassedOver: Equatable {
       rest.count = gap.count.map { min($0, range.upperBound - end.behind) }
       return Verdict(gaps: [end.turn, rest].compactMap { $0 }, isOver: true)
     }
+    guard let place else { return past.isTold ? Verdict(gaps: [gap], isOver: true) : Verdict() }
     guard let start = gap.start else {
       // Its client must not be led away from the place that it has.
       var gap = gap
-      gap.epoch = epoch
+      gap.epoch = place.epoch
       return Verdict(gaps: [gap])
     }
     // An epoch that begins below the place is the place's own or an earlier one, for as long as the place may come.
-    let isBefore = gap.epoch == epoch ? start <= sequence : start < sequence && !past.isTold
+    let isBefore = gap.epoch == place.epoch ? start <= place.sequence : start < place.sequence && !past.isTold
     return isBefore ? Verdict() : Verdict(gaps: [gap], isOver: true)
   }
 
   /// Behind which number of these everything is told, and the loss of continuity before it; nil where nothing is.
   private func end(at numbers: ClosedRange<UInt64>, of epoch: String) -> (behind: UInt64, turn: Backlog.Gap?)? {
-    if past.isTold, numbers.lowerBound <= sequence {
+    guard let place else {
+      // Its client knows no epoch of these numbers yet.
+      return past.isTold ? (numbers.lowerBound - 1, .lostContinuity(epoch: epoch, after: numbers.lowerBound - 1)) : nil
+    }
+    if past.isTold, numbers.lowerBound <= place.sequence {
       return turn(
         to: epoch, behind: numbers.lowerBound - 1,
         because:
-          "the epoch '\(self.epoch.shortened(to: 64))' has no event \(sequence) yet, so what was seen was another history"
+          "the epoch '\(place.epoch.shortened(to: 64))' has no event \(place.sequence) yet, so what was seen was another history"
       )
     }
-    guard numbers.upperBound > sequence else { return nil }
-    let behind = max(sequence, numbers.lowerBound - 1)
-    guard epoch != self.epoch else { return (behind, nil) }
+    guard numbers.upperBound > place.sequence else { return nil }
+    let behind = max(place.sequence, numbers.lowerBound - 1)
+    guard epoch != place.epoch else { return (behind, nil) }
     return turn(
       to: epoch, behind: behind,
       because:
-        "the epoch '\(self.epoch.shortened(to: 64))' is not known: its history is not kept any more, or never was")
+        "the epoch '\(place.epoch.shortened(to: 64))' is not known: its history is not kept any more, or never was")
   }
 
   private func turn(to epoch: String, behind number: UInt64, because detail: String) -> (UInt64, Backlog.Gap?) {
@@ -82,9 +90,9 @@ extension EventStream {
 }
 
 extension Subscription {
-  /// Nothing up to that place is told again.
-  func passOver(_ place: PassedOver) {
-    passedOver = place
+  /// That is not told.
+  func passOver(_ past: PassedOver) {
+    passedOver = past
     letFlow()
   }
 

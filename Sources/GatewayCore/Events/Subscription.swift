@@ -25,7 +25,8 @@ final class Subscription {
   /// `pause`: newer events are not taken until the backlog is read.
   private var isPaused = false
   private var isMuted = false
-  /// What comes up to there was told to the client elsewhere; nil as soon as something behind it has come.
+  /// What comes and is not for the client, because it was told elsewhere or is past; nil as soon as something behind it has
+  /// come.
   var passedOver: PassedOver?
   /// What waited and was let go of when the right to it was taken away, by the name of the event: missing as soon as the
   /// right is back.
@@ -292,7 +293,7 @@ final class Subscription {
       }
     }
     onQueued?(backlog.byteCount - before)
-    return backlog.startOfEvents ?? passedOver.map { ($0.epoch, $0.sequence) }
+    return backlog.startOfEvents ?? passedOver?.place.map { ($0.epoch, $0.sequence) }
   }
 
   /// As its call asked for it, with the credit that is left.

@@ -35,7 +35,7 @@ struct HistoryCall: LocalCall {
       memory: MemoryHold(gateway.seams.memory.send, for: .user(session.peer.uid)))
     let isReading = connection.history.isReadingPast
     let number = session.makeCallNumber()
-    pending.pastWait = connection.pastLimit(behind: since).map { limit in
+    pending.pastWait = connection.pastLimit(of: since ?? .last(limit)).map { limit in
       connection.awaitPast(for: limit, cost: Endings.portion) { [weak session] wasTold in
         guard let session else { return }
         OpenHistory.pastIsOver(number, isKnown: wasTold, in: session)
@@ -174,7 +174,7 @@ private final class OpenHistory: OpenCall {
   }
 
   /// Nothing is known of what came behind the caller's place, from which it goes on the next time.
-  private func answer(_ place: (epoch: String, sequence: UInt64), in session: LocalSession) {
+  private func answer(_ place: PassedOver.Place, in session: LocalSession) {
     session.reply(id) { out in
       out.key("events")
       out.beginArray()

@@ -126,9 +126,9 @@ final class OpenSubscribe: OpenCall {
 
   /// Makes the subscription now, or once the past has been looked through in turns of its own.
   func begin(in session: LocalSession) throws(LocalError) {
-    if let place = placeAhead {
+    if let untold {
       walk = nil
-      return try makeSubscription(in: session, passingOver: place)
+      return try makeSubscription(in: session, passingOver: untold)
     }
     guard !look(in: session) else { return try makeSubscription(in: session) }
     let number = session.makeCallNumber()
@@ -157,10 +157,13 @@ final class OpenSubscribe: OpenCall {
     return true
   }
 
-  /// What the client was told elsewhere, where the link has not told it here yet and may.
-  private var placeAhead: PassedOver? {
-    guard !pastIsKnown, !call.strict, let place = target.placeAhead(in: call.resume) else { return nil }
-    return PassedOver(place.sequence, of: place.epoch, until: target.toldPast.mark(on: target.channel))
+  /// What the client is not to hear when the link tells it, which has not done so yet and may.
+  private var untold: PassedOver? {
+    guard !pastIsKnown, !call.strict else { return nil }
+    let place = target.placeAhead(in: call.resume)
+    let hasPlace = if case .since? = call.resume { true } else { false }
+    guard place != nil || !hasPlace && target.isPastUntold else { return nil }
+    return PassedOver(place, until: target.toldPast.mark(on: target.channel))
   }
 
   private func makeSubscription(in session: LocalSession, passingOver ahead: PassedOver? = nil) throws(LocalError) {
@@ -193,8 +196,8 @@ final class OpenSubscribe: OpenCall {
       out.member("subscription", subscription.id)
       out.member("connection", target.id)
       out.member("state", target.state.rawValue)
-      out.member("epoch", ahead?.epoch ?? target.stream.epoch)
-      out.member("seq", Int(ahead?.sequence ?? target.stream.sequence))
+      out.member("epoch", ahead?.place?.epoch ?? target.stream.epoch)
+      out.member("seq", Int(ahead?.place?.sequence ?? target.stream.sequence))
       out.key("recovered")
       out.bool(replay.isComplete)
       out.member("replayed", replay.eventCount)

@@ -83,7 +83,7 @@ struct SubscribeCall: LocalCall {
     }
     let number = session.makeCallNumber()
     // A session that anything refers to weakly costs more at every touch, for as long as it lasts: only where it must.
-    pending.pastWait = connection.pastLimit(behind: resume).map { limit in
+    pending.pastWait = connection.pastLimit(of: resume).map { limit in
       connection.awaitPast(for: limit, cost: pending.cost) { [weak session] wasTold in
         guard let session else { return }
         OpenSubscribe.pastIsOver(number, isKnown: wasTold, in: session)
