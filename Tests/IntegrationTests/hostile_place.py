@@ -98,8 +98,15 @@ class Place:
         """Writes the same again and again, on new connections when the daemon ends them."""
         words, count, ends = b"", 0, 0
         self.outcome = lambda: f"{count} times, {ends} ends, {last_word(words)}"
+
+        async def hear(reader, seconds=None):
+            nonlocal words
+            with contextlib.suppress(ConnectionError, asyncio.TimeoutError, ValueError):
+                words = await asyncio.wait_for(reader.readline(), seconds) or words
+
         while self.goes_on:
             reader, writer = await self.stream()
+            hearing = None if reads else asyncio.ensure_future(hear(reader))
             is_open = True
             try:
                 while self.goes_on and not reader.at_eof():
@@ -107,7 +114,7 @@ class Place:
                     await asyncio.wait_for(writer.drain(), max(1, self.end - time.monotonic()))
                     count += 1
                     if reads:
-                        words = await asyncio.wait_for(reader.readline(), LONGER) or words
+                        await hear(reader, LONGER)
                     await asyncio.sleep(pause)
                 is_open = not reader.at_eof()
             except ConnectionError:
@@ -116,9 +123,9 @@ class Place:
                 # It reads no more of this, or has not come to answer.
                 pass
             ends += not is_open
-            with contextlib.suppress(ConnectionError, asyncio.TimeoutError, ValueError):
-                if not reads:
-                    words = await asyncio.wait_for(reader.readline(), 1) or words
+            if hearing:
+                await asyncio.wait([hearing], timeout=1)
+                hearing.cancel()
             writer.transport.abort()
         return self.outcome()
 
