@@ -41,6 +41,9 @@ WAIT_LIMIT = 0.5 * FACTOR
 PROCESSES = 4
 """The attackers are spread over so many, so that those that compute much do not keep the others from attacking."""
 
+ENDING = 4 * FACTOR
+"""Seconds beyond its time after which an attacker that nobody waits for leaves what it has asked for unanswered."""
+
 NO_END = "did not come to its end"
 """What became of an attacker whose process says nothing of it."""
 
@@ -194,7 +197,8 @@ def free_port():
 
 async def run(folder, seconds, names=None, longer=LONGER, large=LARGE):
     """Lets the attackers loose on a daemon for so many seconds, and for up to `longer` more those that did not get what they have
-    to get. `large` is how many bytes a large message has. Returns the report."""
+    to get. Without `longer` all go soon after their time, in the midst of what they do. `large` is how many bytes a large message
+    has. Returns the report."""
     names = list(names or ATTACKERS)
     report = Report()
     chat = ChatServer("eio4")
@@ -254,8 +258,10 @@ async def attack(path, seconds, longer, names):
         uid = users.ALICE + list(ATTACKERS).index(name) % 3 if os.geteuid() == 0 else None
         place = Place(path, uid, seconds, ATTACKERS[name].expected, longer)
         try:
-            outcomes[name] = await asyncio.wait_for(ATTACKERS[name].attack(place), seconds + 2 * LONGER)
-        except (Exception, asyncio.TimeoutError) as problem:  # pylint: disable=broad-except
+            outcomes[name] = await asyncio.wait_for(ATTACKERS[name].attack(place), seconds + (2 * longer or ENDING))
+        except asyncio.TimeoutError:
+            outcomes[name] = f"{place.outcome() if place.outcome else 'nothing yet'}, then cut off"
+        except Exception as problem:  # pylint: disable=broad-except
             outcomes[name] = f"{type(problem).__name__}: {problem}"[:100]
         finally:
             await place.close()
