@@ -139,9 +139,8 @@ import Testing
     let receivers = (0..<4).map { add(tag: $0) }
     var models = [[UInt8]](repeating: [], count: receivers.count)
     func take(_ index: Int, _ count: Int) {
-      let pending = receivers[index].pointee.pending
-      let taken = min(count, pending.count)
-      #expect(pending.prefix(taken).elementsEqual(models[index].prefix(taken)))
+      let taken = min(count, receivers[index].pointee.pending.count)
+      #expect(receivers[index].pointee.begins(with: models[index], for: taken))
       outputs.consume(taken, of: receivers[index])
       models[index].removeFirst(taken)
     }
