@@ -82,7 +82,7 @@ import Testing
     var random = FakeRandom(seed: seed)
     var queue = TombstoneQueue<UInt64>()
     var model: [UInt64: UInt64] = [:]
-    for step in 0..<20_000 as Range<UInt64> {
+    for step in 0..<8_000 as Range<UInt64> {
       let place = UInt64.random(in: 0..<span, using: &random)
       let known = queue.nextPlace(from: place) ?? place
       // It grows and shrinks in turns.
