@@ -12,14 +12,17 @@ import pytest
 from patience import within
 from programs import GATEWAYCTL
 
-PATH = {**os.environ, "PATH": f"{GATEWAYCTL.parent}:{os.environ['PATH']}", "GATEWAYD_SOCKET": "/nowhere"}
+NO_DAEMON = "/dev/null"
+"""A socket behind which no daemon can ever be: none is waited for."""
+
+PATH = {**os.environ, "PATH": f"{GATEWAYCTL.parent}:{os.environ['PATH']}", "GATEWAYD_SOCKET": NO_DAEMON}
 
 
 def run(*words):
     return subprocess.run([GATEWAYCTL, *words], check=True, capture_output=True, text=True, timeout=10).stdout
 
 
-def offered_by_bash(*words, socket="/nowhere"):
+def offered_by_bash(*words, socket=NO_DAEMON):
     """What bash offers for the last of the words, which come apart as bash takes them apart."""
     script = 'source <("$0" completion bash); COMP_WORDS=(gatewayctl "$@"); COMP_CWORD=$#; _gatewayctl; ' \
              'printf "%s\\n" "${COMPREPLY[@]}"'
@@ -34,7 +37,7 @@ def needed(shell):
         pytest.skip(f"there is no {shell} here; packaging/install-debian-packages installs it")
 
 
-def offered_by_zsh(*words, socket="/nowhere"):
+def offered_by_zsh(*words, socket=NO_DAEMON):
     """What the script tells zsh to offer; the words come as zsh has them, an option and its value in one."""
     needed("zsh")
     script = '''compdef() { }; source <("$0" completion zsh)
@@ -48,7 +51,7 @@ words=(gatewayctl "$@"); CURRENT=$(($# + 1)); _gatewayctl'''
     return {word for word in outcome.stdout.split() if word.startswith(words[-1].split("=")[-1])}
 
 
-def offered_by_fish(*words, socket="/nowhere"):
+def offered_by_fish(*words, socket=NO_DAEMON):
     """What fish offers for the last of the words."""
     needed("fish")
     script = f"{GATEWAYCTL} completion fish | source; complete -C $LINE"
