@@ -41,17 +41,20 @@ async def until(daemon, count, *ports):
         pytest.fail(f"{sockets(daemon, *ports)} sockets instead of {count}, {SECONDS} s later")
 
 
-@pytest.mark.parametrize("stack", ["aiohttp", "uvicorn"])
-async def test_an_upgraded_link_holds_one_socket_and_a_closed_one_none(daemons, servers, stack):
-    chat = await servers("eio4", *(["--stack", "uvicorn"] if stack == "uvicorn" else []))
-    daemon = await daemons({"defaults": UPGRADING})
-    client = await daemon.client()
-    await client.call("subscribe", url=chat.url)
-    await daemon.until(lambda s: s["connections"][0]["transport"] == "websocket", "the upgrade")
-    await until(daemon, 1, chat.port)
-    assert (await client.call("request", url=chat.url, event="echo", args=[1]))["args"] == [1]
-    await client.close()
-    await until(daemon, 0, chat.port)
+async def test_an_upgraded_link_holds_one_socket_and_a_closed_one_none(daemons, servers):
+    async def on(*stack):
+        chat = await servers("eio4", *stack)
+        daemon = await daemons({"defaults": UPGRADING})
+        client = await daemon.client()
+        await client.call("subscribe", url=chat.url)
+        await daemon.until(lambda s: s["connections"][0]["transport"] == "websocket", "the upgrade")
+        await until(daemon, 1, chat.port)
+        assert (await client.call("request", url=chat.url, event="echo", args=[1]))["args"] == [1]
+        await client.close()
+        await until(daemon, 0, chat.port)
+
+    # At once, because each waits for seconds.
+    await asyncio.gather(on("--stack", "aiohttp"), on("--stack", "uvicorn"))
 
 
 async def test_a_polling_link_that_was_closed_holds_no_socket_while_another_one_polls_on(daemons, servers):
@@ -79,16 +82,19 @@ async def test_polling_upstreams_that_a_reload_removes_leave_no_socket_behind(da
     await until(daemon, 0, chat.port)
 
 
-@pytest.mark.parametrize("transport", ["websocket", "polling"])
-async def test_a_link_on_which_nothing_goes_is_none_of_them(daemons, servers, transport):
+async def test_a_link_on_which_nothing_goes_is_none_of_them(daemons, servers):
     quiet, other = await servers("eio4"), await servers("eio4")
-    daemon = await daemons({
-        "upstream": {"quiet": {"url": quiet.url, "transports": ["websocket"]},
-                     "other": {"url": other.url, "transports": [transport]}}})
-    client = await daemon.connected(upstream="quiet")
-    # Longer than a connection may be idle; each dial closes those that are.
-    await asyncio.sleep(SECONDS - 2)
-    assert (await client.call("request", upstream="other", event="echo", args=[1]))["args"] == [1]
-    assert sockets(daemon, quiet.port) == 1
-    assert (await client.call("request", upstream="quiet", event="echo", args=[2]))["args"] == [2]
-    assert (await quiet.counters())["links_ever"] == 1
+
+    async def beside(transport):
+        daemon = await daemons({
+            "upstream": {"quiet": {"url": quiet.url, "transports": ["websocket"]},
+                         "other": {"url": other.url, "transports": [transport]}}})
+        client = await daemon.connected(upstream="quiet")
+        # Longer than a connection may be idle; each dial closes those that are.
+        await asyncio.sleep(SECONDS - 2)
+        assert (await client.call("request", upstream="other", event="echo", args=[1]))["args"] == [1]
+        assert sockets(daemon, quiet.port) == 1
+        assert (await client.call("request", upstream="quiet", event="echo", args=[2]))["args"] == [2]
+
+    await asyncio.gather(beside("websocket"), beside("polling"))
+    assert (await quiet.counters())["links_ever"] == 2
