@@ -263,7 +263,7 @@ async def test_what_speaks_no_redis_is_shown(daemons, chat):
 
 async def test_metrics_count_terms_and_hosts_of_a_fleet(hosts):
     # So long that a busy machine does not lose it.
-    two = await hosts(2, {"lease": "5s"})
+    two = await hosts(2, {"lease": "3s"})
     clients = [await ready(host) for host in two]
     await listed(clients[0], lambda one: len(one["hosts"]) == 2 and holder(one), "two hosts and a holder")
     await clients[0].call("fleet.move", upstream="chat")
@@ -288,7 +288,7 @@ async def test_metrics_count_terms_and_hosts_of_a_fleet(hosts):
 
 async def test_gatewayctl_shows_moves_and_leaves(hosts, ctl):
     # So long that a busy machine does not lose it.
-    two = await hosts(2, {"lease": "5s"})
+    two = await hosts(2, {"lease": "3s"})
     clients = [await ready(host) for host in two]
     await listed(clients[0], lambda one: len(one["hosts"]) == 2 and holder(one), "two hosts and a holder")
     shown = json.loads((await ctl(two[0], "fleet")).out)
