@@ -162,7 +162,8 @@ async def pour(place, link, data):
 async def without_reading(place, packets):
     """A server that asks for an answer 500 times at once, again and again, and reads none."""
     async def script(link):
-        await link.session()
+        # Where the daemon comes to wait for a heartbeat, it does not do so for long.
+        await link.session(interval=3_000, timeout=3_000)
         await pour(place, link, packets * 500)
 
     return await subscribed(place, script)
