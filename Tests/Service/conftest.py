@@ -18,7 +18,12 @@ REASON = boot.reason()
 CHAT = "/tests/servers/chat_server.py"
 
 
+LONG = ("test_disturbances", "test_installation", "test_upgrade", "test_service", "test_operations", "test_strict")
+"""The files that take longest. They begin first, so that none of them is left alone in the end."""
+
+
 def pytest_collection_modifyitems(items):
+    items.sort(key=lambda item: LONG.index(item.path.stem) if item.path.stem in LONG else len(LONG))
     for item in items:
         if REASON:
             item.add_marker(pytest.mark.skip(reason=REASON))
