@@ -56,7 +56,7 @@ async def test_without_configuration_events_have_the_local_time(daemons, server,
 
 @pytest.mark.parametrize("ahead", [3_600, -3_600])
 async def test_an_acknowledgement_tells_the_time(daemons, servers, ahead):
-    for line in ("eio4", "eio3"):
+    async def on(line):
         server = await servers(line, "--clock", ahead)
         daemon = await daemons(configuration(server.url, request="time", member="now"))
         client = await following(daemon)
@@ -69,6 +69,9 @@ async def test_an_acknowledgement_tells_the_time(daemons, servers, ahead):
         assert before - clock["error"] - 2 <= after <= local() + clock["error"] + 2
         # Nobody subscribed to a question, and nobody is told of its answer.
         await client.silence()
+
+    # At once, because each waits for three questions.
+    await asyncio.gather(on("eio4"), on("eio3"))
 
 
 async def test_an_event_tells_the_time_and_is_delivered_as_well(daemons, servers):
