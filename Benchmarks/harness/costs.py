@@ -9,6 +9,7 @@ import subprocess
 
 from . import places
 from .fanout import PAYLOAD
+from .fleet import KEYS, Fleet
 from .peers import Gatewayd
 from .process import Program
 
@@ -90,6 +91,43 @@ class Strace(CountedGatewayd):
         return {"system calls": int(found.group(1))}
 
 
+class CountedFleet:
+    """Mixed into a tool: two hosts, of which one is counted. Signs of life and looks at the others are so rare that they do not matter."""
+
+    lines = 'lease = "1m"\nadopt = "1h"\n'
+
+    def start_redis(self):
+        super().start_redis()
+        # As if a host had given the link back: it is taken at once.
+        self.ask_redis("HSET", KEYS + "L", "own", "1@h0", "term", 1, "holder", "")
+
+    def start(self):
+        super().start()
+        self.daemon = self.hosts[self.counted].program
+
+    def command(self, number):
+        return [*self.wrapper, self.program] if number == self.counted else super().command(number)
+
+
+class Holder(CountedFleet):
+    """Counted is the host that holds. Its own programs want nothing; the load is at the other one."""
+
+    counted = 0
+
+    def keep(self, number):
+        return "always" if number else "on-demand"
+
+
+class Follower(CountedFleet):
+    """Counted is the host that follows, and has the load."""
+
+    counted = 1
+
+
+def counted(host, tool):
+    return type(f"{host.__name__}Under{tool.__name__}", (host, tool, Fleet), {})
+
+
 def fan_out(tool, subscribers, events, window):
     """What a daemon counts that delivers so many events, its start and end included."""
     with tool(PAYLOAD) as peer:
@@ -156,9 +194,8 @@ def usable():
     return tools, reasons
 
 
-def measured(tools):
-    """All the costs, by name."""
-    without_debug_information()
+def of_a_link(tools):
+    """The costs of a daemon with a link of its own, by name."""
     found = {}
     for how, window in (("one at a time", 1), ("64 at a time", 64)):
         for tool in tools:
@@ -169,8 +206,47 @@ def measured(tools):
     for tool in tools:
         for what, value in difference(requests(tool, 600), requests(tool, 300), 300).items():
             found[f"{what} per request"] = value
+    found.update(of_durable_sends(tools, lambda tool: tool, ""))
+    return found
+
+
+def of_durable_sends(tools, kind, where):
     # How many share a system call depends on the disk.
-    if Callgrind in tools:
-        for what, value in difference(durable_sends(Callgrind, 6_000), durable_sends(Callgrind, 3_000), 3_000).items():
-            found[f"{what} per durable send, {SAVERS} clients"] = value
+    if Callgrind not in tools:
+        return {}
+    costs = difference(durable_sends(kind(Callgrind), 6_000), durable_sends(kind(Callgrind), 3_000), 3_000)
+    return {f"{what} per durable send{where}, {SAVERS} clients": value for what, value in costs.items()}
+
+
+def of_a_fleet(tools):
+    """The costs of hosts that share a link, by name."""
+    found = {}
+    for host, word in ((Holder, "published"), (Follower, "followed")):
+        # How many of those that come together share a system call depends on the other programs' turns.
+        for how, window, able in (("one at a time", 1, tools), ("64 at a time", 64, [tool for tool in tools if tool is Callgrind])):
+            for tool in able:
+                kind = counted(host, tool)
+                costs = difference(fan_out(kind, 1, 2 * EVENTS, window), fan_out(kind, 1, EVENTS, window), EVENTS)
+                found.update({f"{what} per event {word}, {how}": value for what, value in costs.items()})
+    for tool in tools:
+        kind = counted(Follower, tool)
+        costs = difference(requests(kind, 600), requests(kind, 300), 300)
+        found.update({f"{what} per request of a host that follows": value for what, value in costs.items()})
+    found.update(of_durable_sends(tools, lambda tool: counted(Follower, tool), " of a host that follows"))
+    return found
+
+
+GROUPS = {"link": of_a_link, "fleet": of_a_fleet}
+
+
+def measured(tools, groups):
+    """The costs of these groups, by name; why one is left out is said."""
+    without_debug_information()
+    found = {}
+    for group in groups:
+        missing = Fleet.missing() if group == "fleet" else None
+        if missing:
+            print(f"skipped: the costs of a fleet ({missing})")
+        else:
+            found.update(GROUPS[group](tools))
     return found

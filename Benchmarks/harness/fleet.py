@@ -21,6 +21,8 @@ from .requests import COUNTS, through
 from .table import Table
 
 UPSTREAM = "chat"
+# Of what the hosts have in Redis.
+KEYS = f"gw:bench:{{{UPSTREAM}}}:"
 # Windows in the life of a fleet.
 TURNS = 4
 SATURATED = 40_000
@@ -30,7 +32,8 @@ TAKEOVERS = 10
 class Host:
     """One daemon of a fleet."""
 
-    def __init__(self, peer, number, hold, lines=""):
+    def __init__(self, peer, number, hold):
+        self.command = peer.command(number)
         self.socket, self.number = peer.path(f"h{number}.sock"), number
         folder = peer.path(f"h{number}")
         os.makedirs(folder, exist_ok=True)
@@ -38,15 +41,15 @@ class Host:
         self.configuration = peer.write(
             f"h{number}.toml",
             f'[socket]\npath = "{self.socket}"\n[log]\nlevel = "error"\n'
-            f'[fleet]\nname = "bench"\nredis = ["{scheme}://127.0.0.1:{peer.port_of_redis}"]\nhost = "h{number}"\nhold = "{hold}"\n{trust}{lines}'
-            f'[upstream.{UPSTREAM}]\nurl = "{peer.server}"\nfleet = true\nkeep = "always"\n',
+            f'[fleet]\nname = "bench"\nredis = ["{scheme}://127.0.0.1:{peer.port_of_redis}"]\nhost = "h{number}"\nhold = "{hold}"\n{trust}{peer.lines}'
+            f'[upstream.{UPSTREAM}]\nurl = "{peer.server}"\nfleet = true\nkeep = "{peer.keep(number)}"\n',
         )
         self.environment = {"STATE_DIRECTORY": folder, "RUNTIME_DIRECTORY": folder}
         self.log = peer.log
         self.start()
 
     def start(self):
-        self.program = Program([places.gatewayd(), "--config", self.configuration], env=self.environment, log=self.log)
+        self.program = Program([*self.command, "--config", self.configuration], env=self.environment, log=self.log)
         wait_for_socket(self.socket, self.program)
 
     @contextlib.contextmanager
@@ -84,19 +87,33 @@ class Fleet(Gatewayd):
     tls = False
     # Of the [fleet] of every host.
     lines = ""
+    redis_options = ()
 
     def start(self):
         self.hosts = []
         self.server = f"http://127.0.0.1:{self.start_blaster()}"
         self.start_redis()
         for number in range(self.followers + 1):
-            self.hosts.append(Host(self, number, self.hold(number), self.lines))
+            self.hosts.append(Host(self, number, self.hold(number)))
         for host in self.hosts:
-            host.until_connected()
+            if self.keep(host.number) == "always":
+                host.until_connected()
         self.daemon, self.socket, self.url = self.hosts[-1].program, self.hosts[-1].socket, UPSTREAM
 
     def hold(self, number):
         return "may" if number == 0 else "never"
+
+    def keep(self, number):
+        return "always"
+
+    def command(self, number):
+        return [places.gatewayd()]
+
+    def ask_redis(self, *words):
+        done = subprocess.run(
+            [places.found("redis-cli"), "-e", "-p", str(self.port_of_redis), *map(str, words)], capture_output=True, text=True, check=True
+        )
+        return done.stdout.rstrip("\n")
 
     def start_redis(self):
         self.port_of_redis = free_port()
@@ -106,7 +123,7 @@ class Fleet(Gatewayd):
             options = ["--port", 0, "--tls-port", self.port_of_redis, "--tls-cert-file", self.path("ca.pem"), "--tls-key-file",
                        self.path("key.pem"), "--tls-ca-cert-file", self.path("ca.pem"), "--tls-auth-clients", "no"]  # fmt: skip
         self.redis = Program(
-            [places.found("redis-server"), "--bind", "127.0.0.1", "--save", "", "--dir", self.folder.name, *options], log=self.log
+            [places.found("redis-server"), "--bind", "127.0.0.1", "--save", "", "--dir", self.folder.name, *self.redis_options, *options], log=self.log
         )
         wait_for_socket(str(self.port_of_redis), self.redis)
 
@@ -126,7 +143,8 @@ class Fleet(Gatewayd):
 
     @classmethod
     def missing(cls):
-        return super().missing() or (None if places.found("redis-server") else "redis-server is not installed; see --install")
+        gone = next((name for name in ("redis-server", "redis-cli") if not places.found(name)), None)
+        return super().missing() or (f"{gone} is not installed; see --install" if gone else None)
 
 
 class LargeFleet(Fleet):

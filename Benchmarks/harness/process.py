@@ -99,7 +99,7 @@ class Program:
         self.process.stdout.close()
 
 
-def wait_for_socket(path, program, timeout=10.0):
+def wait_for_socket(path, program, timeout=60.0):
     """Waits until somebody listens at the path, or at the port of 127.0.0.1 that stands there."""
     family, address = (socket.AF_INET, ("127.0.0.1", int(path))) if path.isdigit() else (socket.AF_UNIX, path)
     limit = time.monotonic() + timeout
