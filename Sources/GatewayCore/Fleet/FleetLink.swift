@@ -2,6 +2,8 @@
 /// in the present conversation. Channels come and go above it, the engine below it.
 final class FleetLink {
   private(set) var settings: FleetSettings
+  /// Where all hosts say what they want to have said.
+  private let up: FleetKey
   let engine: any FleetEngine
   let timers: Timers
   private var presence: FleetPresence
@@ -54,6 +56,7 @@ final class FleetLink {
     details: FleetHostDetails = FleetHostDetails()
   ) {
     self.settings = settings
+    up = settings.place.key(.up)
     self.engine = engine
     self.timers = timers
     self.details = details
@@ -156,7 +159,7 @@ final class FleetLink {
   }
 
   private func append(_ entry: FleetUpEntry) {
-    engine.append(entry.fields, to: place.key(.up), at: nil) { [weak self] outcome in
+    engine.append(entry.fields, to: up, at: nil) { [weak self] outcome in
       guard let self, case .refused = outcome else { return }
       // There is no room, or it may not be said. The holder waits for it before anything behind it.
       timers.after(Self.refusedPause) { [weak self] in self?.sayRefusedAgain() }

@@ -15,7 +15,8 @@ final class FleetPublisher {
     var entry: FleetEntry
   }
 
-  let place: FleetPlace
+  private let place: FleetPlace
+  private let events: FleetKey
   private let engine: any FleetEngine
   private let timers: Timers
   /// How long a host may be without the engine, or behind, and still has every event.
@@ -67,6 +68,7 @@ final class FleetPublisher {
 
   init(_ place: FleetPlace, engine: any FleetEngine, timers: Timers, grace: Duration) {
     self.place = place
+    events = place.key(.events)
     self.engine = engine
     self.timers = timers
     self.grace = grace
@@ -102,7 +104,7 @@ final class FleetPublisher {
   /// The term is known to go on at the engine that was reached again.
   func heal() {
     guard let own, !isHealed else { return }
-    engine.newest(of: place.key(.events)) { [weak self] outcome in
+    engine.newest(of: events) { [weak self] outcome in
       guard let self, self.own == own, case .done(let newest) = outcome, !isHealed else { return }
       let all = kept
       let missing = all.drained().drop { $0.position <= newest?.position ?? .start }
@@ -117,7 +119,7 @@ final class FleetPublisher {
 
   /// Says one of the events that were refused; the others follow it.
   private func probe(_ record: FleetRecord, _ own: FleetOwn) {
-    engine.append(record.fields, to: place.key(.events), at: record.position) { [weak self] outcome in
+    engine.append(record.fields, to: events, at: record.position) { [weak self] outcome in
       guard let self, self.own == own else { return }
       switch outcome {
       case .done, .fenced:
@@ -242,7 +244,7 @@ final class FleetPublisher {
       _ = beginnings.popFirst()
     }
     guard let first = beginnings.first, first.number <= number, isHealed else { return }
-    engine.trim(place.key(.events), before: FleetPosition(first.conversation, number))
+    engine.trim(events, before: FleetPosition(first.conversation, number))
   }
 
   private func keep(_ record: FleetRecord) {
@@ -256,7 +258,7 @@ final class FleetPublisher {
   private func forgetKept() { (kept, keptBytes) = (Ring(), 0) }
 
   private func append(_ record: FleetRecord) {
-    engine.append(record.fields, to: place.key(.events), at: record.position) { [weak self] outcome in
+    engine.append(record.fields, to: events, at: record.position) { [weak self] outcome in
       switch outcome {
       case .done, .unanswered: break
       // A repetition, or the end of the term: the next beat says which.

@@ -39,6 +39,15 @@ struct RESPWriter: Sendable {
       end()
     }
 
+    /// Two numbers with a dash between them are a word: the id of an entry of a stream.
+    mutating func append(_ first: UInt64, _ second: UInt64) {
+      begin(Self.digits(first) &+ 1 &+ Self.digits(second))
+      bytes.append(decimal: first)
+      bytes.append(UInt8(ascii: "-"))
+      bytes.append(decimal: second)
+      end()
+    }
+
     private mutating func begin(_ length: Int) {
       count &+= 1
       bytes.append(UInt8(ascii: "$"))

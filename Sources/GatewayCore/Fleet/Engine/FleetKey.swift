@@ -35,12 +35,13 @@ struct FleetKey: Hashable, Sendable {
     case adopted
   }
 
-  var place: FleetPlace
-  var part: Part
-
+  let place: FleetPlace
+  let part: Part
   /// As the engine names it. A namespace other than `/` stands at the end.
-  var text: String {
-    let head = "gw:\(place.fleet):{\(place.upstream)}:"
+  let text: String
+
+  init(place: FleetPlace, part: Part) {
+    (self.place, self.part) = (place, part)
     let word =
       switch part {
       case .lease: "L"
@@ -51,8 +52,13 @@ struct FleetKey: Hashable, Sendable {
       case .box(let host): "box:\(host)"
       case .adopted: "box:@"
       }
-    return head + word + (place.namespace == "/" ? "" : ":\(place.namespace)")
+    let end = place.namespace == "/" ? "" : ":\(place.namespace)"
+    text = "gw:\(place.fleet):{\(place.upstream)}:\(word)\(end)"
   }
+
+  // What is named alike is the same thing to the engine.
+  static func == (a: Self, b: Self) -> Bool { a.text == b.text }
+  func hash(into hasher: inout Hasher) { hasher.combine(text) }
 }
 
 /// A place in a stream: two numbers, of which the first counts more. In `ev` they are the conversation and the number of

@@ -15,7 +15,7 @@ struct RedisCommands {
     pipeline.ask(about: .init(call: "XADD", key: key)) {
       $0.write("XADD") {
         $0.append(key.text)
-        $0.append(position?.description ?? "*")
+        if let position { $0.append(position) } else { $0.append("*" as StaticString) }
         for field in fields.all {
           $0.append(field.name)
           $0.append(field.value)
@@ -32,7 +32,7 @@ struct RedisCommands {
         $0.append(key.text)
         $0.append("MINID" as StaticString)
         $0.append("~" as StaticString)
-        $0.append(position.description)
+        $0.append(position)
       }
     } _: { _ in
     }
@@ -130,6 +130,11 @@ extension FleetRecord {
     }
     self.init(position: position, fields: fields)
   }
+}
+
+extension RESPWriter.Command {
+  /// A position is a word of its two numbers.
+  mutating func append(_ position: FleetPosition) { append(position.conversation, position.number) }
 }
 
 extension FleetPosition {

@@ -59,6 +59,9 @@ final class RedisReading {
     let readers: [Reader]
     /// All that was in it has come.
     var isAtEnd = true
+
+    /// Behind which all of them have heard nothing.
+    var position: FleetPosition { readers.lazy.map(\.position).min() ?? .start }
   }
 
   private let connection: RedisConnection
@@ -67,11 +70,19 @@ final class RedisReading {
   private let settings: RedisSettings
   /// Told when the connection is worth nothing.
   private let lose: (RedisTrouble) -> Void
-  private var readers: [Reader] = []
+  private var readers: [Reader] = [] {
+    didSet { streams = nil }
+  }
+  /// What is asked for; nil when that has to be found out.
+  private var streams: [Stream]?
   /// Upstreams of which something cannot be read, until they are tried again.
-  private var aside: Set<FleetPlace> = []
+  private var aside: Set<FleetPlace> = [] {
+    didSet { streams = nil }
+  }
   /// Upstreams that are asked for alone, one after the other, because something of one of them may not be readable.
-  private var alone: [FleetPlace] = []
+  private var alone: [FleetPlace] = [] {
+    didSet { streams = nil }
+  }
   private var state = State.idle
   private var nextNumber: UInt64 = 1
   /// Looks at what is to be read now.
@@ -145,19 +156,11 @@ final class RedisReading {
   // MARK: - Asking
 
   private func ask() {
-    stop { $0.receiver == nil }
-    let present = Set(readers.map(\.key.place))
-    alone.removeAll { !present.contains($0) }
-    let first = alone.first
-    let readers = self.readers.filter { reader in
-      if let first { reader.key.place == first } else { !aside.contains(reader.key.place) }
-    }
-    guard !readers.isEmpty else { return state = .idle }
-    var streams: [Stream] = []
-    for reader in readers where !streams.contains(where: { $0.key == reader.key }) {
-      streams.append(Stream(key: reader.key, readers: readers.filter { $0.key == reader.key }))
-    }
-    let waits = alone.isEmpty && !readers.contains { $0.awaitsEnd }
+    if readers.contains(where: { $0.receiver == nil }) { stop { $0.receiver == nil } }
+    let streams = self.streams ?? findStreams()
+    self.streams = streams
+    guard !streams.isEmpty else { return state = .idle }
+    let waits = alone.isEmpty && !streams.contains { $0.readers.contains { $0.awaitsEnd } }
     let question = Question(number: nextNumber, streams: streams, waits: waits)
     nextNumber += 1
     state = .asking(question)
@@ -167,6 +170,20 @@ final class RedisReading {
     } _: { [unowned self] nodes, bytes, isLast in
       take(nodes, bytes, isLast)
     }
+  }
+
+  private func findStreams() -> [Stream] {
+    let present = Set(readers.map(\.key.place))
+    if alone.contains(where: { !present.contains($0) }) { alone.removeAll { !present.contains($0) } }
+    let first = alone.first
+    let readers = self.readers.filter { reader in
+      if let first { reader.key.place == first } else { !aside.contains(reader.key.place) }
+    }
+    var streams: [Stream] = []
+    for reader in readers where !streams.contains(where: { $0.key == reader.key }) {
+      streams.append(Stream(key: reader.key, readers: readers.filter { $0.key == reader.key }))
+    }
+    return streams
   }
 
   private func write(_ question: Question, _ writer: inout RESPWriter) {
@@ -179,7 +196,7 @@ final class RedisReading {
       }
       $0.append("STREAMS" as StaticString)
       for stream in question.streams { $0.append(stream.key.text) }
-      for stream in question.streams { $0.append((stream.readers.map(\.position).min() ?? .start).description) }
+      for stream in question.streams { $0.append(stream.position) }
     }
   }
 
