@@ -48,6 +48,17 @@ static inline CURLcode gw_easy_set_body(CURL *easy, const void *bytes, size_t le
   CURLcode code = curl_easy_setopt(easy, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)length);
   return code == CURLE_OK ? curl_easy_setopt(easy, CURLOPT_COPYPOSTFIELDS, bytes) : code;
 }
+/* Of the body of the request, what the kernel has taken. */
+static inline curl_off_t gw_easy_uploaded(CURL *easy) {
+  curl_off_t value = 0;
+  return curl_easy_getinfo(easy, CURLINFO_SIZE_UPLOAD_T, &value) == CURLE_OK ? value : 0;
+}
+static inline CURLcode gw_easy_set_seek_function(CURL *easy, curl_seek_callback value) {
+  return curl_easy_setopt(easy, CURLOPT_SEEKFUNCTION, value);
+}
+static inline CURLcode gw_easy_set_body_size(CURL *easy, size_t length) {
+  return curl_easy_setopt(easy, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)length);
+}
 static inline long gw_easy_long(CURL *easy, CURLINFO info) {
   long value = 0;
   return curl_easy_getinfo(easy, info, &value) == CURLE_OK ? value : 0;

@@ -136,9 +136,13 @@ void gw_limit_unacknowledged(int socket, uint32_t milliseconds) {
   setsockopt(socket, IPPROTO_TCP, TCP_USER_TIMEOUT, &limit, sizeof limit);
 }
 
-void gw_abort_on_close(int socket) {
+void gw_reset(int socket) {
   struct linger at_once = {.l_onoff = 1, .l_linger = 0};
   setsockopt(socket, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
+  /* Whoever closes it may first write a goodbye, as TLS does. */
+  struct sockaddr nobody = {.sa_family = AF_UNSPEC};
+  int ignored = connect(socket, &nobody, sizeof nobody);
+  (void)ignored;
 }
 
 int gw_peer_credentials(int socket, pid_t *pid, uid_t *uid, gid_t *gid) {

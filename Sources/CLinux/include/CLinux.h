@@ -69,8 +69,8 @@ struct gw_address gw_peer_address(int socket);
 int gw_unacknowledged_bytes(int socket);
 /// A TCP socket ends when bytes are unacknowledged for so many milliseconds, tcp(7).
 void gw_limit_unacknowledged(int socket, uint32_t milliseconds);
-/// Closing the socket forgets what it has not sent.
-void gw_abort_on_close(int socket);
+/// Ends a TCP socket's connection by a reset, which forgets what it has not sent; it can only be closed then.
+void gw_reset(int socket);
 
 /// The peer's process, user and group, as the kernel recorded them at connect. 0, or -1 and errno.
 int gw_peer_credentials(int socket, pid_t *pid, uid_t *uid, gid_t *gid);

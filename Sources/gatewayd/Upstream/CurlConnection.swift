@@ -50,8 +50,8 @@ final class CurlConnection {
     gw_limit_unacknowledged(descriptor, UInt32(clamping: max(1, limit.milliseconds)))
   }
 
-  /// Closing forgets what the kernel still has.
-  func abortOnClose() { gw_abort_on_close(descriptor) }
+  /// Ends the connection; what the kernel still has is forgotten.
+  func reset() { gw_reset(descriptor) }
 
   /// Such as `TLSv1.3`; nil without TLS, and before the first byte was sent.
   var tlsVersion: String? { easy.tlsVersion }

@@ -29,8 +29,9 @@ extension CurlEasy {
   /// An option whose value is a number, or yes (1) and no (0).
   enum NumberOption {
     case connectOnly, noSignal, freshConnection, forbidsReuse, quickExit, oldHTTP, idleAge, verifyPeer, verifyHost,
-      caCacheTime,
-      keepsCertificates
+      caCacheTime, keepsCertificates
+    /// Most bytes that are written at once, from 16 KiB on.
+    case pieceLimit
     /// With the values `oneDotOne`, and `tlsOneDotTwo` or `tlsOneDotThree`.
     case httpVersion, tlsVersion, proxyTunnel
     /// With the value `loginByPassword`.
@@ -49,6 +50,7 @@ extension CurlEasy {
       case .verifyHost: CURLOPT_SSL_VERIFYHOST
       case .caCacheTime: CURLOPT_CA_CACHE_TIMEOUT
       case .keepsCertificates: CURLOPT_CERTINFO
+      case .pieceLimit: CURLOPT_UPLOAD_BUFFERSIZE
       case .httpVersion: CURLOPT_HTTP_VERSION
       case .tlsVersion: CURLOPT_SSLVERSION
       case .proxyTunnel: CURLOPT_HTTPPROXYTUNNEL

@@ -47,6 +47,14 @@ final class CurlEasy {
   private var isAdded = false
   /// How many more bytes a proxy may say before the way is open.
   var tunnelHeadLeft = CurlExchange.headLimit
+  /// The socket that libcurl works on; nil while it waits for nothing.
+  private(set) var socket: Int32?
+  /// Nothing is written from then on; nil without a limit.
+  private(set) var writeLimit: MonotonicInstant?
+  /// What of the request is handed out by pieces.
+  var question: CurlBody?
+  /// Something was to be written when that was over.
+  var isLate = false
   /// How often `onBody` was called in the present round of libcurl.
   var pieces = (round: 0, count: 0)
   /// What is under way. libcurl itself tells only when all is done.
@@ -175,8 +183,22 @@ final class CurlEasy {
     gw_easy_set_long(handle, CURLOPT_CONNECTTIMEOUT_MS, Int(max(1, limit)))
   }
 
+  /// Nothing reaches the kernel from that instant on, until another one is set.
+  func mayWrite(until limit: MonotonicInstant) {
+    if writeLimit == nil { multi.limits(self) }
+    writeLimit = limit
+    limitKernel()
+  }
+
+  /// libcurl does not wait for that socket any more, and may close it.
+  func isUnwatched(_ descriptor: Int32) {
+    if socket == descriptor { socket = nil }
+  }
+
   /// The socket of a resolved name is watched for writing alone until TCP is connected.
-  func isWatched(for interest: EventLoop.Readiness) {
+  func isWatched(_ descriptor: Int32, for interest: EventLoop.Readiness) {
+    socket = descriptor
+    limitKernel()
     if interest.contains(.readable), gw_easy_time(handle, CURLINFO_NAMELOOKUP_TIME_T) > 0 { isConnected = true }
     advance()
   }
@@ -208,7 +230,8 @@ final class CurlEasy {
   func ready() -> Consent {
     isAnswering = true
     advance()
-    return onReady()
+    limitKernel()
+    return isInTime() ? onReady() : .stop
   }
 
   private func arm(_ limit: Duration) {
@@ -226,7 +249,10 @@ final class CurlEasy {
   // MARK: - The end
 
   /// libcurl is done.
-  func finish(code: UInt32) { finish(code == CURLE_OK.rawValue ? nil : problem(CURLcode(code))) }
+  func finish(code: UInt32) {
+    if isLate { return finish(CurlProblem(kind: .late, text: "", proxy: proxy)) }
+    finish(code == CURLE_OK.rawValue ? nil : problem(CURLcode(code)))
+  }
 
   /// Tells the outcome, once.
   func finish(_ problem: CurlProblem?) {

@@ -44,10 +44,13 @@ final class CurlExchange: HTTPExchange {
     self.easy = easy
     try configure(easy)
     easy.onDone = { [unowned self] problem in finish(problem) }
+    if let limit = request.writeLimit { easy.mayWrite(until: limit) }
     try easy.start(CurlEasy.Limits(connecting: request.dial.phaseLimit, answer: request.answerLimit))
   }
 
   func cancel() { end() }
+
+  func mayWrite(until limit: MonotonicInstant) { easy?.mayWrite(until: limit) }
 
   // MARK: - The request
 
@@ -58,7 +61,13 @@ final class CurlExchange: HTTPExchange {
     try easy.set(.headers, headerLines)
     // What is no HTTP is told by its first bytes.
     try easy.set(.oldHTTP, 1)
-    if let body = request.body { try easy.set(body: body) }
+    if let body = request.body {
+      if request.writeLimit == nil {
+        try easy.set(body: body)
+      } else {
+        try easy.set(handedOut: body, in: request.dial.secure ? CurlBody.recordLimit : CurlBody.pieceLimit)
+      }
+    }
     if request.isAlone {
       try easy.set(.freshConnection, 1)
       try easy.set(.forbidsReuse, 1)
@@ -171,6 +180,8 @@ final class CurlExchange: HTTPExchange {
   private func end() {
     timers.cancel(bodyTimer)
     done = nil
+    // What the kernel has would leave when it may not.
+    if easy?.isPastLimit == true { easy?.reset() }
     easy = nil
     onOver(self)
   }

@@ -15,6 +15,8 @@ final class CurlMulti {
   private var easies: [UnsafeMutableRawPointer: Unmanaged<CurlEasy>] = [:]
   /// Those of them whose name is being looked up.
   private var resolving: [UnsafeMutableRawPointer: Unmanaged<CurlEasy>] = [:]
+  /// Those that may not write at any time.
+  private var limited: Set<UnsafeMutableRawPointer> = []
   /// Counts how often libcurl was let work.
   private(set) var round = 0
 
@@ -59,11 +61,15 @@ final class CurlMulti {
   func remove(_ easy: CurlEasy) {
     curl_multi_remove_handle(multi, easy.handle)
     easies[easy.handle] = nil
+    limited.remove(easy.handle)
     resolving[easy.handle] = nil
   }
 
   /// An HTTP exchange is over. Its connection waits for the next one, but not for ever.
   func exchangeEnded() { idle.exchangeEnded(on: self) }
+
+  /// Before libcurl is let work, what the handle would write has to be looked at.
+  func limits(_ easy: CurlEasy) { limited.insert(easy.handle) }
 
   /// The handle's name is resolved.
   func resolved(_ easy: CurlEasy) { resolving[easy.handle] = nil }
@@ -77,9 +83,12 @@ final class CurlMulti {
     var interest: EventLoop.Readiness = []
     if action == CURL_POLL_IN || action == CURL_POLL_INOUT { interest.insert(.readable) }
     if action == CURL_POLL_OUT || action == CURL_POLL_INOUT { interest.insert(.writable) }
-    guard !interest.isEmpty else { return }
     let easy = easy(handle)
-    easy?.isWatched(for: interest)
+    guard !interest.isEmpty else {
+      easy?.isUnwatched(descriptor)
+      return
+    }
+    easy?.isWatched(descriptor, for: interest)
     do {
       sources[descriptor] = try loop.addIO(descriptor, interest) { [weak self] readiness in
         self?.act(on: descriptor, readiness)
@@ -109,12 +118,21 @@ final class CurlMulti {
   private func act(_ descriptor: Int32, _ flags: Int32) {
     // libcurl divides the time that is left among a host's addresses in the moment when it learns them.
     for easy in resolving.values { easy.takeUnretainedValue().allowConnecting(phases: 1) }
+    endLate()
     round += 1
     var count: Int32 = 0
     curl_multi_socket_action(multi, descriptor, flags, &count)
     while let message = curl_multi_info_read(multi, &count) {
       guard gw_message_is_done(message) != 0, let easy = easy(message.pointee.easy_handle) else { continue }
       easy.finish(code: gw_message_result(message))
+    }
+  }
+
+  /// What waits in libcurl for the kernel would be written without a word. The end of one may be that of others.
+  private func endLate() {
+    for handle in limited {
+      guard let easy = easy(handle), easy.holdsLateBytes else { continue }
+      easy.finish(CurlProblem(kind: .late, text: "", proxy: easy.proxy))
     }
   }
 

@@ -20,6 +20,8 @@ struct CurlProblem: Error, Equatable, Sendable {
     /// The server's answer to a request is something else than HTTP.
     case notHTTP
     case other
+    /// The time was over in which this host may write to the server.
+    case late
     /// The server's public key is none of the pinned ones.
     case notPinned
     /// The settings cannot be used; the text is a whole sentence.
@@ -107,6 +109,8 @@ extension CurlProblem {
       return UpstreamFailure(.closed, "the connection to \(place) was lost: \(reason)")
     case .hungUp:
       return UpstreamFailure(.closed, "\(place) closed the connection before its answer was complete")
+    case .late:
+      return UpstreamFailure(.fleet, "this host may not write to the server any more")
     case .notHTTP:
       return UpstreamFailure(.http, "the server's answer is not HTTP")
     case .other where text == "Out of memory":

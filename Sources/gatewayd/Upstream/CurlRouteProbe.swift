@@ -93,7 +93,7 @@ private final class Look: HTTPExchange {
     case .certificateRefused, .badCertificateFile, .tls, .notPinned, .noSecret, .unusable: .tls
     case .proxy: .proxy
     case .timedOut(let phase): Self.phase(phase)
-    case .lost, .hungUp, .notHTTP, .other: Self.phase(easy?.phase ?? .tcp)
+    case .lost, .hungUp, .notHTTP, .late, .other: Self.phase(easy?.phase ?? .tcp)
     }
   }
 

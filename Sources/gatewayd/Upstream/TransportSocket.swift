@@ -135,7 +135,7 @@ final class TransportSocket {
     unfinishedTimer = nil
     source = nil
     // What the kernel has would leave when it may not.
-    if isPastLimit { connection?.abortOnClose() }
+    if isPastLimit { connection?.reset() }
     connection = nil
     pendingInput = nil
     output.removeAll()

@@ -6,10 +6,13 @@ final class FakeRequester: HTTPRequester {
     let request: HTTPRequest
     private var done: ((Result<HTTPResponse, UpstreamFailure>) -> Void)?
     private(set) var isCancelled = false
+    /// Up to when it may be written, as it was told last.
+    private(set) var writeLimit: MonotonicInstant?
 
     init(_ request: HTTPRequest, _ done: @escaping (Result<HTTPResponse, UpstreamFailure>) -> Void) {
       self.request = request
       self.done = done
+      writeLimit = request.writeLimit
     }
 
     var isPending: Bool { done != nil }
@@ -20,6 +23,8 @@ final class FakeRequester: HTTPRequester {
       isCancelled = true
       done = nil
     }
+
+    func mayWrite(until limit: MonotonicInstant) { writeLimit = limit }
 
     func finish(_ result: Result<HTTPResponse, UpstreamFailure>) {
       let done = done

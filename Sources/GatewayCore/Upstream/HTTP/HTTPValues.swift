@@ -14,18 +14,21 @@ public struct HTTPRequest: Hashable, Sendable {
   /// On a connection of its own, which nothing used before and nothing uses after it. A header `Connection: close` does
   /// not do that: not every server repeats it in its answer, and to the client the connection is open until then.
   public var isAlone: Bool
+  /// Nothing of the request reaches the kernel from that instant on; nil for a link that belongs to this host alone.
+  public var writeLimit: MonotonicInstant?
   /// Most bytes of the response's body that are kept; what follows them is passed over.
   public var keptLimit: Int
 
   init(
     _ dial: DialRequest, body: [UInt8]? = nil, contentType: String? = nil, answerLimit: Duration, isAlone: Bool = false,
-    keptLimit: Int = .max
+    writeLimit: MonotonicInstant? = nil, keptLimit: Int = .max
   ) {
     self.dial = dial
     self.body = body
     self.contentType = contentType
     self.answerLimit = answerLimit
     self.isAlone = isAlone
+    self.writeLimit = writeLimit
     self.keptLimit = keptLimit
   }
 }
@@ -74,8 +77,16 @@ public protocol HTTPRequester: AnyObject {
 
 /// One HTTP exchange under way. Letting go of it does not end it.
 public protocol HTTPExchange: AnyObject {
-  /// Ends it; `done` is not called any more.
+  /// Ends it; `done` is not called any more. Behind the limit for writing its connection is reset.
   func cancel()
+  /// Moves the `writeLimit` of the request: it is looked at right before each system call that writes, and where there
+  /// is something to write behind it, the exchange fails.
+  func mayWrite(until limit: MonotonicInstant)
+}
+
+extension HTTPExchange {
+  /// For one that carries nothing of a fleet.
+  public func mayWrite(until limit: MonotonicInstant) {}
 }
 
 /// One header line of an HTTP request.

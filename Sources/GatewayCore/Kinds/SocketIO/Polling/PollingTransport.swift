@@ -47,7 +47,7 @@ final class PollingTransport: Transport {
   private var flushTimer: Timers.ID?
   private var closeTimer: Timers.ID?
   private var isPaused = false
-  /// Nothing is posted from then on.
+  /// Nothing is asked or posted from then on.
   private var writeLimit: MonotonicInstant?
   /// The answer to a poll whose packets are being handed out, in turns.
   private var body: Body?
@@ -98,16 +98,20 @@ final class PollingTransport: Transport {
     }
   }
 
-  /// What a POST has begun to carry goes on: libcurl writes it.
   func mayWrite(until limit: MonotonicInstant) {
     writeLimit = limit
+    get?.mayWrite(until: limit)
+    post?.mayWrite(until: limit)
+    poll()
     if !outbox.isEmpty { flush() }
   }
+
+  private var isPastLimit: Bool { writeLimit.map { timers.now >= $0 } ?? false }
 
   func close() {
     receiver = nil
     onQuiet = nil
-    guard phase == .open, handshake != nil, !serverHasLeft else {
+    guard phase == .open, handshake != nil, !serverHasLeft, !isPastLimit else {
       if phase != .leaving { release() }
       return
     }
@@ -152,13 +156,13 @@ final class PollingTransport: Transport {
   // MARK: - GET
 
   private func poll() {
-    guard phase == .open, !isPaused, get == nil, body == nil, let handshake else { return }
+    guard phase == .open, !isPaused, !isPastLimit, get == nil, body == nil, let handshake else { return }
     startGet(answerLimit: handshake.pingInterval + handshake.pingTimeout)
   }
 
   private func startGet(answerLimit: Duration) {
     let request = HTTPRequest(
-      requests.request(.polling, revision, sid: handshake?.sid), answerLimit: answerLimit)
+      requests.request(.polling, revision, sid: handshake?.sid), answerLimit: answerLimit, writeLimit: writeLimit)
     get = requester.start(request) { [weak self] in self?.polled($0) }
   }
 
@@ -255,7 +259,7 @@ final class PollingTransport: Transport {
 
   private func flush() {
     guard phase == .open || phase == .leaving, !isPaused, post == nil, let handshake else { return }
-    if let writeLimit, timers.now >= writeLimit {
+    if isPastLimit {
       if phase == .leaving { release() }
       return
     }
@@ -270,7 +274,8 @@ final class PollingTransport: Transport {
     postedBytes = unsent - outbox.byteCount
     let request = HTTPRequest(
       requests.request(.polling, revision, sid: handshake.sid), body: body,
-      contentType: PollingOutbox.contentType(revision), answerLimit: handshake.pingInterval + handshake.pingTimeout)
+      contentType: PollingOutbox.contentType(revision), answerLimit: handshake.pingInterval + handshake.pingTimeout,
+      writeLimit: writeLimit)
     post = requester.start(request) { [weak self] in self?.posted($0) }
   }
 

@@ -264,3 +264,36 @@ func pageThatAnswersAPollIsNamed(_ page: String) {
   #expect(polling.ending == UpstreamFailure(.unreachable, "no route"))
   #expect(polling.requester.all.isEmpty)
 }
+
+@Test func requestsUnderWayAreToldUpToWhenThisHostMayWrite() throws {
+  let polling = PollingRig()
+  polling.join()
+  let limits = [3, 4].map { polling.rig.time.now + .seconds($0) }
+  polling.connection.channel?.mayWrite(until: limits[0])
+  try polling.send("a")
+  #expect(polling.requester.all.filter(\.isPending).map(\.writeLimit) == [limits[0], limits[0]])
+  polling.connection.channel?.mayWrite(until: limits[1])
+  #expect(polling.requester.all.filter(\.isPending).map(\.writeLimit) == [limits[1], limits[1]])
+}
+
+@Test func nothingIsAskedWhileThisHostMayNotWrite() throws {
+  let polling = PollingRig()
+  polling.join()
+  polling.connection.channel?.mayWrite(until: polling.rig.time.now)
+  polling.requester.get.answer("6")
+  try polling.send("a")
+  #expect(polling.requester.gets.isEmpty && polling.requester.posts.isEmpty)
+  polling.connection.channel?.mayWrite(until: polling.rig.time.now + .seconds(3))
+  #expect(polling.requester.gets.count == 1 && polling.requester.post.body == #"42["a"]"#)
+}
+
+@Test func aPostThatIsUnderWayEndsWithALinkThatMayNotWriteAnyMore() throws {
+  let polling = PollingRig()
+  polling.join()
+  polling.connection.channel?.mayWrite(until: polling.rig.time.now + .seconds(3))
+  try polling.send("a")
+  let post = polling.requester.post
+  polling.connection.channel?.mayWrite(until: polling.rig.time.now)
+  polling.connection.close()
+  #expect(post.isCancelled && polling.requester.all.allSatisfy { !$0.isPending })
+}
