@@ -1,5 +1,5 @@
-"""A holder with long-polling that is stopped for longer than its lease while a POST is under way: what of it the server has
-not read by then must not arrive behind the messages of the next link."""
+"""A holder with long-polling that loses its link to another host, or gives it up, while a POST is under way: what of it the
+server has not read by then must not arrive behind the messages of the next link."""
 
 import asyncio
 import json
@@ -115,6 +115,13 @@ async def slow():
     await server.close()
 
 
+async def nothing_arrived_late(slow):
+    """The large POST of the first link, of which the rest could come when the second one was there, did not come whole."""
+    await slow.until(lambda notes: any(sid == "s1" and (what == "broken" or what.startswith('42["large"'))
+                                       for sid, what, _ in notes), "an end of the large POST")
+    assert [what for sid, what, _ in slow.notes if sid == "s1"] == ["40", "broken"], slow.notes
+
+
 @pytest.mark.parametrize("pause", [None, 0.1], ids=["which reads nothing", "which reads slowly"])
 async def test_of_a_post_under_way_nothing_arrives_behind_the_next_link_from_a_host_that_was_stopped(slow, hosts, pause):
     slow.pause = pause
@@ -132,10 +139,23 @@ async def test_of_a_post_under_way_nothing_arrives_behind_the_next_link_from_a_h
         slow.goes_on.set()
     finally:
         first.process.send_signal(signal.SIGCONT)
-    await slow.until(lambda notes: any(sid == "s1" and (what == "broken" or what.startswith('42["large"'))
-                                       for sid, what, _ in notes), "an end of the large POST")
-    after = slow.notes.index(next(note for note in slow.notes if note[:2] == ("s2", '42["after"]')))
-    assert [note[:2] for note in slow.notes[after:] if note[0] == "s1"] == [("s1", "broken")], slow.notes
+    await nothing_arrived_late(slow)
     # The host that was stopped uses the other one's link.
     await client.call("send", upstream="chat", event="again", args=[], delivery="sent")
     assert slow.notes[-1][:2] == ("s2", '42["again"]'), slow.notes
+
+
+async def test_of_a_post_under_way_nothing_arrives_behind_the_next_link_from_a_host_that_gave_up_its_own(slow, hosts):
+    # Much longer than the host waits for the server to take what is under way.
+    both = await hosts(2, {"lease": f"{10 * LEASE:g}s"}, url=slow.url, transports=["polling"])
+    first = await holder(both)
+    (other,) = (host for host in both if host is not first)
+    client, later = await ready(first), await ready(other)
+    await client.call("send", upstream="chat", event="large", args=["x" * LARGE], delivery="accepted")
+    await within(slow.begun.wait(), "the server to get the head of the large POST")
+    leaving = client.post("fleet.leave")
+    assert await holder([other]) is other
+    slow.goes_on.set()
+    await later.call("send", upstream="chat", event="after", args=[], delivery="sent")
+    await nothing_arrived_late(slow)
+    await client.result(leaving)

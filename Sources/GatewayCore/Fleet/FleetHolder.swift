@@ -245,7 +245,11 @@ final class FleetHolder {
     let isQuiet = writer?.isQuiet != false && (tap?.unsentBytes ?? 0) == 0
     guard !isQuiet, timers.now < drainEnd else {
       self.drainEnd = nil
-      if !isQuiet { onCut() }
+      if !isQuiet {
+        // The next host writes from now on, whatever is left of the lease.
+        connector.tap?.mayWrite(until: MonotonicInstant(nanoseconds: .min))
+        onCut()
+      }
       want(false)
       return tell(.drained)
     }
