@@ -150,10 +150,11 @@ final class FleetPublisher {
 
   private func sayOpening() {
     guard let own else { return }
+    // What was heard since then follows it. A host that takes over before that has to recover it.
+    let (first, offset) = began
     let step = FleetOpen(
-      place: place, own: own, run: engine.server?.run ?? "", epoch: epoch, sequence: sequence, offset: offset,
+      place: place, own: own, run: engine.server?.run ?? "", epoch: epoch, sequence: first, offset: offset,
       session: session, hosts: hosts)
-    let first = sequence
     engine.run(step) { [weak self] outcome in
       guard let self, self.own == own, state == .opening else { return }
       switch outcome {

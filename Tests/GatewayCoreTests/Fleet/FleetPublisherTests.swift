@@ -100,6 +100,18 @@ import Testing
     #expect(publisher.sequence == 0)
   }
 
+  @Test func aLateOpeningLeavesWhatWasHeardBeforeItToWhoeverTakesOver() {
+    publisher.engineLost()
+    publisher.opened(newEpoch: "e1", Resumption(session: "s", offset: "4"), hosts: 1)
+    publisher.publish(FleetScene.event("five"), offset: "5")
+    publisher.heal()
+    scene.settle()
+    #expect(scene.events == ["1-0 take", "2-0 open(hosts: 1)", "2-1 five"])
+    let records = scene.store.records(of: scene.place.key(.events), after: .start)
+    guard case .marker(let opening)? = FleetEntry(records[1].fields) else { return #expect(Bool(false), "no marker") }
+    #expect(opening.sequence == 0 && opening.offset == "4")
+  }
+
   @Test func anEndThatWasNotSaidIsSaidWhenTheEngineIsReachedAgain() {
     publisher.opened(newEpoch: "e1", nil, hosts: 1)
     scene.settle()
