@@ -54,10 +54,9 @@ class Crowd(Fleet):
         return dict(line.split(":", 1) for line in self.ask_redis("INFO").splitlines() if ":" in line)
 
     @staticmethod
-    def habits():
-        """How often each does what, in milliseconds, with the usual lease and `adopt`, as `FleetPresence` and `FleetRoster` say. That it reads
-        all rows every third of `adopt` is left out: thousands of hosts that read thousands of rows are more than Redis can do."""
-        return ["--beat", 10_000, "--lease", 1_000]
+    def habits(hosts):
+        """How often each does what, in milliseconds, with the usual lease and `adopt`, as `FleetPresence` and `FleetRoster` say."""
+        return ["--beat", 10_000, "--lease", max(1_000, hosts)]
 
     def restart_last(self):
         last = self.hosts[-1]
@@ -75,7 +74,7 @@ class Crowd(Fleet):
         details = self.ask_redis("HGET", KEYS + "hosts", "h1").split(":", 2)[2]
         load = Program(
             [places.program("followers"), "--port", self.port_of_redis, "--hosts", hosts, "--keys", KEYS, "--join", scripts["join"],
-             "--alive", scripts["alive"], "--details", details, *self.habits()]
+             "--alive", scripts["alive"], "--details", details, *self.habits(hosts)]
         )  # fmt: skip
         try:
             if load.line(120) != "ready":
@@ -180,7 +179,7 @@ def f7(rounds):
     table.target("≤ 0.8 GB at Redis", f"{found['redis']:,.0f} MB", found["redis"] <= 800, 1)
     table.note("CPU is a share of one core. Turns are by the clock: what else runs on the machine is in them.")
     table.note("All simulated hosts are one program on one of the two CPUs, which is part of an event's way. Each says every 10 s that it lives, and looks "
-               "at the lease and its own row every second. That a daemon reads all rows every 10 s is done by the two daemons alone.")  # fmt: skip
+               "at the lease and its own row every second, from 1,000 hosts on so that all together do it 1,000 times a second.")  # fmt: skip
     if hosts < HOSTS[-1]:
         table.note(f"{hosts:,} hosts are as many as the limit of open files allows here: two connections for each, of one Redis.")
     return table

@@ -155,7 +155,8 @@ final class FleetHolder {
     guard let own = lease.own else { return }
     let sent = timers.now
     let step = FleetBeat(
-      place: place, own: own, version: version(), agreement: settings.agreement, sequence: publisher.sequence)
+      place: place, own: own, version: hosts.version(settings.versions) ?? version(), agreement: settings.agreement,
+      sequence: publisher.sequence, hosts: hosts.knownCount)
     engine.run(step) { [weak self] outcome in
       guard let self, lease.own == own else { return }
       switch outcome {

@@ -1,4 +1,4 @@
-/// The hosts of a fleet, as the one that holds sees them: it looks at all now and then.
+/// The hosts of a fleet, as the one that holds sees them: it looks at all now and then, and says how many live.
 final class FleetHosts {
   private var settings: FleetSettings
   private let engine: any FleetEngine
@@ -8,6 +8,19 @@ final class FleetHosts {
   private(set) var rows: [String: FleetHostRow] = [:]
   /// Tells looks apart that came too late.
   private var term = 0
+  /// The term of the look that is under way.
+  private var looking: Int?
+  /// How many have not been adopted, as of the last look, or as far as the first one has come.
+  private(set) var livingCount = 0
+  /// The lowest version that those speak which are not silent. Nil before the first look of a term.
+  private var lowestVersion: UInt64?
+
+  /// What one look has found up to now.
+  private struct Found {
+    var living = 0
+    var lowest = UInt64.max
+    var silent: [String] = []
+  }
 
   /// They were looked at.
   var onLook: () -> Void = {}
@@ -30,6 +43,7 @@ final class FleetHosts {
   func end() {
     term += 1
     timers.cancel(timer)
+    (rows, lowestVersion) = ([:], nil)
   }
 
   /// Whether another host would take the lease, as far as is known.
@@ -46,23 +60,50 @@ final class FleetHosts {
   /// This host has another name from now on.
   func rename(_ host: String) { settings.host = host }
 
-  /// How many have not been adopted.
-  var livingCount: Int { rows.values.count { !$0.isAdopted } }
+  /// How many live, for the others; nil before the first look of a term.
+  var knownCount: Int? { lowestVersion == nil ? nil : livingCount }
+
+  /// The version that the fleet is to speak, of those that are known here; nil before the first look of a term.
+  func version(_ versions: ClosedRange<UInt64>) -> UInt64? {
+    lowestVersion.map { min(max($0, versions.lowerBound), versions.upperBound) }
+  }
 
   private func look() {
     timers.cancel(timer)
     timer = timers.after(settings.adopt / 6) { [weak self] in self?.look() }
-    guard engine.server != nil else { return }
+    guard engine.server != nil, looking != term else { return }
     let present = term
-    engine.rows(of: settings.place.key(.hosts), nil) { [weak self] outcome in
-      guard let self, term == present, case .done(let found) = outcome else { return }
-      rows = found.compactMapValues { FleetHostRow($0) }
-      onLook()
-      for host in silence.look(rows, at: timers.now) where host != settings.host {
-        guard let row = rows[host] else { continue }
-        silence.forget(host)
-        onSilent(host, row)
-      }
+    looking = present
+    var found = Found()
+    FleetLook(place: settings.place, engine: engine, agreement: settings.agreement).begin { [weak self] portion in
+      if let self, term == present { see(portion, &found) }
+    } _: { [weak self] names in
+      guard let self, term == present else { return }
+      looking = nil
+      if let names { end(found, names) }
+    }
+  }
+
+  private func see(_ portion: [String: FleetHostRow], _ found: inout Found) {
+    let silent = silence.look(portion, at: timers.now)
+    found.silent += silent
+    for (host, row) in portion {
+      rows[host] = row
+      guard !row.isAdopted else { continue }
+      found.living += 1
+      if !silent.contains(host) { found.lowest = min(found.lowest, row.details.version) }
+    }
+    livingCount = max(livingCount, found.living)
+  }
+
+  private func end(_ found: Found, _ names: [String]) {
+    rows.keep(names)
+    (livingCount, lowestVersion) = (found.living, found.lowest)
+    onLook()
+    for host in found.silent.sorted() where host != settings.host {
+      guard let row = rows[host] else { continue }
+      silence.forget(host)
+      onSilent(host, row)
     }
   }
 }

@@ -108,7 +108,7 @@ struct FleetLease: Equatable, Sendable {
 
   /// How long a host that gave the lease back leaves it to others.
   static let reluctance: Duration = .seconds(60)
-  /// By how much later each host asks than the one before it.
+  /// By how much later each of the first `watchers` hosts asks than the one before it, and all others than the last of these.
   static let rankDelay: Duration = .milliseconds(200)
   /// So many hosts look often, whatever the size of the fleet.
   static let watchers = 8
@@ -226,7 +226,8 @@ struct FleetLease: Equatable, Sendable {
     if let holder, !holder.isEmpty, holder != settings.host { reluctantUntil = nil }
     if watch.seen != sight {
       let jitter =
-        settings.lease / 10 * fraction + Self.rankDelay * rank.place + (rank.yields ? settings.courtesy : .zero)
+        settings.lease / 10 * fraction + Self.rankDelay * min(rank.place, Self.watchers)
+        + (rank.yields ? settings.courtesy : .zero)
       watch = Watch(seen: sight, since: now, due: now + (settings.patience + jitter))
       state = .watching(watch)
     }

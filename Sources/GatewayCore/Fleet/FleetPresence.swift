@@ -111,19 +111,20 @@ struct FleetSilence: Equatable, Sendable {
 
   init(adopt: Duration) { self.adopt = adopt }
 
-  /// Takes a look at all hosts; returns those whose beat has not changed for `adopt`, in the order of their names. One
-  /// that was adopted, by whichever holder, is none of them before it has come back: it has nothing to be adopted.
+  /// Takes a look at hosts; returns those whose beat has not changed for `adopt`, in the order of their names. One that was
+  /// adopted, by whichever holder, is none of them before it has come back: it has nothing to be adopted.
   mutating func look(_ hosts: [String: FleetHostRow], at now: MonotonicInstant) -> [String] {
-    sights = sights.filter { hosts[$0.key]?.isAdopted == false }
     var silent: [String] = []
-    for (host, row) in hosts.sorted(by: { $0.key < $1.key }) where !row.isAdopted {
-      if let sight = sights[host], sight.life == row.life, sight.beat == row.beat {
+    for (host, row) in hosts {
+      if row.isAdopted {
+        sights[host] = nil
+      } else if let sight = sights[host], sight.life == row.life, sight.beat == row.beat {
         if sight.since + adopt <= now { silent.append(host) }
       } else {
         sights[host] = Sight(life: row.life, beat: row.beat, since: now, isHeard: sights[host] != nil)
       }
     }
-    return silent
+    return silent.sorted()
   }
 
   /// A host is being adopted: it is looked at anew.

@@ -8,6 +8,7 @@ final class FleetRoster {
   private let lease: Duration
   /// How long a host is silent before it is taken for dead.
   private let adopt: Duration
+  private let agreement: FleetAgreement
   private var leaseTimer: Timers.ID?
   private var hostsTimer: Timers.ID?
 
@@ -20,14 +21,22 @@ final class FleetRoster {
   private var silence: FleetSilence
   /// The hosts that would take a lease that nobody holds, in their order, as they were seen last.
   private var candidates: [String] = []
+  /// Until when it looks at all hosts because somebody has asked.
+  private var askedUntil: MonotonicInstant?
   /// Why the last look was in vain; nil where it was not.
   private(set) var refusal: FleetRefusal?
 
   /// The lease was looked at.
   var onLook: () -> Void = {}
 
+  /// With more hosts than this, each looks at all of them only when somebody asks, and for a while then: where each of N
+  /// reads N rows now and then, that is what ends the fleet's growth.
+  static let watchLimit: UInt64 = 256
+  /// How often all hosts together look at the lease at most, as the time between two looks for each of them.
+  static let leaseShare: Duration = .milliseconds(1)
+
   init(_ settings: FleetSettings, engine: any FleetEngine, timers: Timers) {
-    (place, lease, adopt) = (settings.place, settings.lease, settings.adopt)
+    (place, lease, adopt, agreement) = (settings.place, settings.lease, settings.adopt, settings.agreement)
     silence = FleetSilence(adopt: settings.adopt)
     self.engine = engine
     self.timers = timers
@@ -38,8 +47,8 @@ final class FleetRoster {
   func engineGained() {
     // What was silent could not be heard.
     silence.listenAnew(at: timers.now)
-    lookAtLease()
-    lookAtHosts()
+    // How many hosts there are stands in the lease.
+    lookAtLease { [weak self] in self?.lookAtHosts() }
   }
 
   func engineLost() {
@@ -53,20 +62,31 @@ final class FleetRoster {
     timers.cancel(hostsTimer)
   }
 
-  private func lookAtLease() {
+  private func lookAtLease(_ done: @escaping () -> Void = {}) {
     timers.cancel(leaseTimer)
-    leaseTimer = timers.after(lease / 3) { [weak self] in self?.lookAtLease() }
-    readLease {}
+    leaseTimer = timers.after(leaseInterval) { [weak self] in self?.lookAtLease() }
+    readLease(done)
+  }
+
+  private var leaseInterval: Duration { max(lease / 3, Self.leaseShare * Int(clamping: record?.hosts ?? 0)) }
+
+  /// Whether it looks at all hosts now and then.
+  private var watches: Bool {
+    record?.hosts ?? 0 <= Self.watchLimit || askedUntil.map { timers.now < $0 } == true
   }
 
   private func lookAtHosts() {
     timers.cancel(hostsTimer)
     hostsTimer = timers.after(adopt / 3) { [weak self] in self?.lookAtHosts() }
-    readHosts {}
+    if watches { return readHosts {} }
+    (hosts, candidates) = ([:], [])
+    silence.forgetAll()
   }
 
-  /// Looks at both now; `done` is called once, later, whatever came of it.
+  /// Looks at both now, and goes on with it for long enough to see who lives; `done` is called once, later, whatever came of
+  /// it.
   func refresh(_ done: @escaping () -> Void) {
+    askedUntil = timers.now + adopt * 2
     readLease {}
     readHosts(done)
   }
@@ -94,41 +114,64 @@ final class FleetRoster {
   }
 
   private func readHosts(_ done: @escaping () -> Void) {
-    engine.rows(of: place.key(.hosts), nil) { [weak self] outcome in
-      defer { done() }
-      guard let self, case .done(let rows) = outcome else { return }
-      hosts = rows.compactMapValues { FleetHostRow($0) }
-      _ = silence.look(hosts, at: timers.now)
-      candidates = hosts.filter { $1.details.mayHold && !$1.details.isReluctant && isAlive($0) != false }
-        .sorted { ($0.value.details.prefers ? 0 : 1, $0.key) < ($1.value.details.prefers ? 0 : 1, $1.key) }.map(\.key)
+    FleetLook(place: place, engine: engine, agreement: agreement).begin { [weak self] portion in
+      guard let self else { return }
+      hosts.merge(portion) { $1 }
+      _ = silence.look(portion, at: timers.now)
+    } _: { [weak self] names in
+      if let self, let names {
+        hosts.keep(names)
+        findCandidates()
+      }
+      done()
     }
+  }
+
+  private func findCandidates() {
+    let willing = hosts.filter { $1.details.mayHold && !$1.details.isReluctant && isAlive($0) != false }
+    candidates = willing.sorted {
+      ($0.value.details.prefers ? 0 : 1, $0.key) < ($1.value.details.prefers ? 0 : 1, $1.key)
+    }.map(\.key)
   }
 
   // MARK: - What is known
 
-  /// Whether a host lives; nil as long as it was seen only once, and not for long enough.
-  func isAlive(_ name: String) -> Bool? { silence.isAlive(name, at: timers.now) }
+  /// Whether a host lives; nil as long as it was seen only once, and not for long enough, or no host was looked at.
+  func isAlive(_ name: String) -> Bool? { hosts.isEmpty ? nil : silence.isAlive(name, at: timers.now) }
 
   /// Hosts that are not known to be dead.
   var present: [String] { hosts.keys.filter { isAlive($0) != false }.sorted() }
 
+  /// How many these are; where they are not looked at, as many as the holder says.
+  var presentCount: Int {
+    hosts.isEmpty ? Int(clamping: record?.hosts ?? 0) : hosts.keys.count { isAlive($0) != false }
+  }
+
   /// How long ago a host was heard; nil where it never was.
   func silence(of name: String) -> Duration? { silence.heard(name).map { timers.now - $0 } }
 
-  /// How long the holder's lease lasts without another beat, as far as it was seen; nil where no host holds.
+  /// How long the holder's lease lasts without another beat, as far as it was seen; nil where no host holds, or where this
+  /// one of too many looks too seldom to know.
   var leaseLeft: Duration? {
-    guard let record, record.holder?.isEmpty == false, let recordSince else { return nil }
+    guard let record, record.holder?.isEmpty == false, let recordSince, leaseInterval < lease else { return nil }
     return max(.zero, recordSince + lease - timers.now)
   }
 
-  /// The version that the fleet is to speak: the lowest of those that its hosts speak, of which `versions` are known here.
+  /// The version that the fleet is to speak: the lowest of those that its hosts speak, of which `versions` are known here;
+  /// where they were not looked at, the one that it speaks.
   func version(_ versions: ClosedRange<UInt64>) -> UInt64 {
-    let lowest = present.compactMap { hosts[$0]?.details.version }.min() ?? versions.upperBound
+    let seen = hosts.isEmpty ? record?.version : present.compactMap { hosts[$0]?.details.version }.min()
+    let lowest = seen ?? versions.upperBound
     return min(max(lowest, versions.lowerBound), versions.upperBound)
   }
 
-  /// The turn of a host when nobody holds any more.
+  /// The turn of a host when nobody holds any more. Where the others are not looked at it is a guess, by its name.
   func rank(of host: String) -> FleetRank {
+    guard !hosts.isEmpty else {
+      let count = max(1, record?.hosts ?? 1)
+      let place = host.utf8.reduce(0 as UInt64) { ($0 &* 31 &+ UInt64($1)) % count }
+      return FleetRank(place: Int(clamping: place), yields: false)
+    }
     let before = candidates.prefix { $0 != host }.filter { $0 != record?.holder }
     let prefers = hosts[host]?.details.prefers == true
     return FleetRank(
@@ -157,6 +200,8 @@ struct FleetLeaseRecord: Equatable, Sendable {
   /// The version that the fleet speaks, and what its hosts have agreed upon, as the holder says.
   var version: UInt64?
   var agreement = FleetAgreement()
+  /// How many hosts live, as the holder says; nil where it never has.
+  var hosts: UInt64?
 
   /// The last term.
   var own: FleetOwn? { FleetOwn(sight.own) }
@@ -168,6 +213,6 @@ struct FleetLeaseRecord: Equatable, Sendable {
     (holder, next, since) = (text("holder"), text("next") ?? "", number("since"))
     (conversation, isOpen) = (number("c") ?? 0, text("open") == "1")
     (epoch, sequence, version) = (text("epoch") ?? "", number("seq") ?? 0, number("v"))
-    agreement = FleetAgreement(text("config") ?? "")
+    (agreement, hosts) = (FleetAgreement(text("config") ?? ""), number("hosts"))
   }
 }

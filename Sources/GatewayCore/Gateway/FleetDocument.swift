@@ -25,7 +25,7 @@ enum FleetDocument {
       $0.member("lease", (holder?.holds == true ? own ?? .zero : link.roster.leaseLeft)?.milliseconds)
       $0.member("behind", link.behind.map { Int(clamping: $0) })
       $0.member("unconfirmed", link.flights.count)
-      $0.member("hosts", link.roster.present.count)
+      $0.member("hosts", link.roster.presentCount)
       $0.member("carried", holder?.adopted.count ?? 0)
       $0.member("warning", warning(fleet))
       writeServer(fleet, link, into: &$0)
@@ -145,7 +145,7 @@ enum FleetDocument {
       $0.bool(record?.isOpen == true)
       $0.member("epoch", record.flatMap { $0.epoch.isEmpty ? nil : $0.epoch })
       $0.member("version", record?.version.map { Int(clamping: $0) })
-      $0.member("hosts", link.roster.present.count)
+      $0.member("hosts", link.roster.presentCount)
       $0.member("objection", link.objection?.detail)
     }
   }
@@ -156,7 +156,7 @@ enum FleetDocument {
     .always("host", .text), .always("version", .optional(.text), "Of its gatewayd."),
     .always("speaks", .optional(.count), "The version of the fleet's protocol that it speaks."),
     .always("may_hold", .boolean),
-    .always("alive", .optional(.boolean), "Null where it was seen only once, and not for long enough."),
+    .always("alive", .optional(.boolean), "Null where it was seen only once, and not for long enough, or not at all."),
     .always("heard", .optional(.count), "Milliseconds since it was heard."),
     .always("here", .boolean, "Whether it is this host."),
     .always(

@@ -183,6 +183,13 @@ import Testing
     #expect(at(3.9, .saw(Self.other, holder: "b", rank: third, fraction: 0)) == [.take(Self.other, isLate: true)])
   }
 
+  @Test mutating func ofThousandsNoneWaitsForMoreThanEight() {
+    let last = FleetRank(place: 5_000, yields: false)
+    _ = at(0, .gained(run: "r"))
+    _ = at(0, .saw(Self.other, holder: "b", rank: last, fraction: 0))
+    #expect(at(4.9, .saw(Self.other, holder: "b", rank: last, fraction: 0)) == [.take(Self.other, isLate: true)])
+  }
+
   @Test mutating func hostsBehindTheFirstEightLookSeldom() {
     _ = at(0, .gained(run: "r"))
     _ = at(0, .saw(Self.other, holder: "b", rank: FleetRank(place: 7, yields: false), fraction: 0))

@@ -87,6 +87,33 @@ import Testing
     #expect(roster.record?.own == own)
   }
 
+  @Test func ofVeryManyHostsAHostLooksAtTheOthersOnlyWhenSomebodyAsks() {
+    scene.run(FleetBeat(place: scene.place, own: scene.take("b"), hosts: 300))
+    join("b")
+    scene.turn(by: .seconds(20))
+    #expect(roster.hosts.isEmpty && roster.presentCount == 300)
+    #expect(roster.isAlive("b") == nil)
+    look()
+    #expect(roster.present == ["b"])
+    alive("b")
+    scene.turn(by: .seconds(20))
+    #expect(roster.isAlive("b") == true)
+    scene.turn(by: .seconds(60))
+    #expect(roster.hosts.isEmpty && roster.presentCount == 300)
+  }
+
+  @Test func theMoreHostsThereAreTheMoreSeldomEachLooksAtTheLease() {
+    let own = scene.take("b")
+    scene.run(FleetBeat(place: scene.place, own: own, hosts: 5_000))
+    scene.turn(by: .seconds(2))
+    scene.run(FleetBeat(place: scene.place, own: own, sequence: 7, hosts: 5_000))
+    scene.turn(by: .seconds(3))
+    #expect(roster.record?.sequence == 0)
+    #expect(roster.leaseLeft == nil)
+    scene.turn(by: .seconds(2))
+    #expect(roster.record?.sequence == 7)
+  }
+
   @Test func heirsMayHoldAndLive() {
     join("a")
     join("b")

@@ -43,6 +43,8 @@ protocol FleetEngine: AnyObject {
   /// A stream is not read on any more; the receiver hears nothing of it.
   func readNoMore(_ key: FleetKey, for receiver: any FleetEngineReceiver)
 
+  /// The names of all rows of a table.
+  func names(of key: FleetKey, _ done: @escaping (FleetOutcome<[String]>) -> Void)
   /// Some rows of a table, or with nil all of them; those that are not there are left out.
   func rows(of key: FleetKey, _ names: [String]?, _ done: @escaping (FleetOutcome<[String: [UInt8]]>) -> Void)
   /// Removes rows of a table.

@@ -69,9 +69,13 @@ struct FleetBeat: FleetStep {
   var agreement = FleetAgreement()
   /// The number of the last event.
   var sequence: UInt64 = 0
+  /// How many hosts live; nil where that is not known yet.
+  var hosts: Int?
 
   var keys: [FleetKey] { [place.key(.lease)] }
-  var arguments: [[UInt8]] { Array(texts: own.text, String(version), agreement.text, String(sequence)) }
+  var arguments: [[UInt8]] {
+    Array(texts: own.text, String(version), agreement.text, String(sequence), hosts.map { String($0) } ?? "")
+  }
   static func result(_ reply: FleetReply) -> FleetBeaten? {
     guard case .array(let parts) = reply, parts.count == 2, let beat = number(parts[0]), let next = text(parts[1])
     else { return nil }

@@ -54,6 +54,21 @@ struct RedisCommands {
     }
   }
 
+  func names(of key: FleetKey, _ done: @escaping (FleetOutcome<[String]>) -> Void) {
+    pipeline.ask(about: .init(call: "HKEYS", key: key), isList: true) {
+      $0.write("HKEYS") { $0.append(key.text) }
+    } _: {
+      done(
+        FleetOutcome($0) { reply -> [String]? in
+          guard case .array(let values) = reply else { return nil }
+          let names = values.compactMap {
+            if case .bytes(let name) = $0 { String(decoding: name, as: UTF8.self) } else { nil as String? }
+          }
+          return names.count == values.count ? names : nil
+        })
+    }
+  }
+
   func rows(of key: FleetKey, _ names: [String]?, _ done: @escaping (FleetOutcome<[String: [UInt8]]>) -> Void) {
     guard names != [] else { return pass(done, [:]) }
     pipeline.ask(about: .init(call: names == nil ? "HGETALL" : "HMGET", key: key), isList: true) {

@@ -363,6 +363,10 @@ extension RedisEngine {
     commands(done)?.newest(of: key, done)
   }
 
+  func names(of key: FleetKey, _ done: @escaping (FleetOutcome<[String]>) -> Void) {
+    commands(done)?.names(of: key, done)
+  }
+
   func rows(of key: FleetKey, _ names: [String]?, _ done: @escaping (FleetOutcome<[String: [UInt8]]>) -> Void) {
     commands(done)?.rows(of: key, names, done)
   }

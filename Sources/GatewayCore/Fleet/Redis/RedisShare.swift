@@ -61,6 +61,8 @@ final class RedisShare: FleetEngine {
 
   func readNoMore(_ key: FleetKey, for receiver: any FleetEngineReceiver) { engine.readNoMore(key, for: receiver) }
 
+  func names(of key: FleetKey, _ done: @escaping (FleetOutcome<[String]>) -> Void) { engine.names(of: key, done) }
+
   func rows(of key: FleetKey, _ names: [String]?, _ done: @escaping (FleetOutcome<[String: [UInt8]]>) -> Void) {
     engine.rows(of: key, names, done)
   }

@@ -16,7 +16,7 @@ enum FleetMetrics {
 
   private static var link: [MetricFamily<DaemonFigures>] {
     [
-      family("fleet_hosts", .gauge, "Hosts that are not known to be dead.") { link, _ in link.roster.present.count },
+      family("fleet_hosts", .gauge, "Hosts that are not known to be dead.") { link, _ in link.roster.presentCount },
       family("fleet_behind_events", .gauge, "Events that this host has not read.") { link, _ in
         Int(clamping: link.behind ?? 0)
       },

@@ -43,6 +43,10 @@ extension FleetEngineBench {
     try done { engine.rows(of: place.key(part), names, $0) }
   }
 
+  func names(_ part: FleetKey.Part) throws -> [String] {
+    try done { engine.names(of: place.key(part), $0) }
+  }
+
   func take(_ host: String, _ seen: FleetSight = FleetSight(), sequence: UInt64 = 0) throws -> FleetTaken? {
     guard
       case .done(let taken) = try step(FleetTake(place: place, host: host, seen: seen, run: run, sequence: sequence))

@@ -63,12 +63,17 @@ extension FleetEngineCase {
       _ = try bench.take("a")
       let own = FleetOwn(term: 1, host: "a")
       let beat = FleetBeat(
-        place: bench.place, own: own, version: 3, agreement: FleetAgreement("kind=x url=1"), sequence: 41)
+        place: bench.place, own: own, version: 3, agreement: FleetAgreement("kind=x url=1"), sequence: 41,
+        hosts: 12)
       _ = try bench.step(beat)
       let record = FleetLeaseRecord(try bench.rows(.lease))
       #expect(record.own == own)
       #expect([record.version, record.sequence] == [3, 41])
       #expect(record.agreement.digests == ["kind": "x", "url": "1"])
+      #expect(record.hosts == 12)
+      // Not known yet: what was said before stays.
+      _ = try bench.step(FleetBeat(place: bench.place, own: own, version: 3))
+      #expect(FleetLeaseRecord(try bench.rows(.lease)).hosts == 12)
     },
     FleetEngineCase("an event behind a take-over is fenced") { bench throws in
       _ = try bench.take("a")
@@ -301,6 +306,8 @@ extension FleetEngineCase {
       #expect(try bench.rows(.box(host: "b")) == rows)
       #expect(try bench.rows(.box(host: "b"), ["2", "9"]) == rows.filter { $0.key == "2" })
       #expect(try bench.rows(.box(host: "b"), []) == [:])
+      #expect(try bench.names(.box(host: "b")).sorted() == rows.keys.sorted())
+      #expect(try bench.names(.box(host: "nobody")) == [])
       #expect(try bench.rows(.box(host: "nobody")) == [:])
       #expect(try bench.rows(.box(host: "nobody"), ["1"]) == [:])
       let key = bench.place.key(.box(host: "b"))

@@ -196,6 +196,10 @@ final class FleetMemoryEngine: FleetEngine, FleetStoreListener {
     call({ .done($0.newest(of: key)) }, done)
   }
 
+  func names(of key: FleetKey, _ done: @escaping (FleetOutcome<[String]>) -> Void) {
+    call({ .done($0.rows(of: key).keys.sorted()) }, done)
+  }
+
   func rows(of key: FleetKey, _ names: [String]?, _ done: @escaping (FleetOutcome<[String: [UInt8]]>) -> Void) {
     call({ store in .done(store.rows(of: key).filter { names?.contains($0.key) ?? true }) }, done)
   }

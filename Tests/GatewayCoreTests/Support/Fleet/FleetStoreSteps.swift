@@ -24,6 +24,7 @@ extension FleetStore {
     case .beat:
       let beat = number(keys[0], "beat") + 1
       set(keys[0], ["beat": String(beat), "v": texts[1], "config": texts[2], "seq": texts[3]])
+      if !texts[4].isEmpty { set(keys[0], ["hosts": texts[4]]) }
       return .reply(.array([.integer(Int64(beat)), .bytes(Array((text(keys[0], "next") ?? "").utf8))]))
     case .move:
       set(keys[0], ["next": texts[1]])
