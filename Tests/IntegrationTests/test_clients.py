@@ -194,7 +194,7 @@ async def test_what_is_longer_than_a_line_arrives_whole(runners, servers, daemon
     daemon = await daemons({"upstream": {"chat": {"url": server.url}}})
     await daemon.connected(upstream="chat")
     runner = await runners(daemon)
-    sends = [runner.begin("send", {"target": "chat", "event": "long", "args": args})
+    sends = [runner.begin("send", {"target": "chat", "event": "long", "args": args, "timeout": 30_000})
              for args in ([text], [1, binary], ["short"])]
     request = runner.begin("request", {"target": "chat", "event": "nothing", "args": [text], "timeout": 30_000})
     for one in sends:
