@@ -54,6 +54,8 @@ final class FleetMemoryEngine: FleetEngine, FleetStoreListener {
   private var receivers: [any FleetEngineReceiver] = []
   /// Which connection it is.
   private var connection = 0
+  /// The last connection of which something was lost on its way to the store.
+  private var lost = 0
   private var pending: [Pending] = []
   private var nextNumber: UInt64 = 1
   private var followed: [Followed] = []
@@ -160,8 +162,8 @@ final class FleetMemoryEngine: FleetEngine, FleetStoreListener {
     let isDoubled = repeats && random.bits() % 1_000 < way.doubled
     network.at(lastArrival) { [weak self, store] in
       guard store.isUp, let self else { return }
-      // Of what was on its way when the link broke a part arrives all the same.
-      guard connection == sent || random.bits() % 2 == 0 else { return }
+      // Of what was on its way when the link broke the first part arrives all the same: nothing does behind what is lost.
+      guard connection == sent || lost < sent && random.bits() % 2 == 0 else { return lost = max(lost, sent) }
       let outcome = act(store)
       if isDoubled { _ = act(store) }
       guard connection == sent else { return }
