@@ -157,11 +157,12 @@ final class FleetMemoryEngine: FleetEngine, FleetStoreListener {
     let number = nextNumber
     nextNumber += 1
     pending.append(Pending(number: number) { done(.unanswered) })
-    let sent = connection
+    let (sent, run) = (connection, store.run)
     lastArrival = max(lastArrival, network.now + some(way.delay))
     let isDoubled = repeats && random.bits() % 1_000 < way.doubled
     network.at(lastArrival) { [weak self, store] in
-      guard store.isUp, let self else { return }
+      // What was on its way to a process that has ended arrives nowhere.
+      guard store.isUp, store.run == run, let self else { return }
       // Of what was on its way when the link broke the first part arrives all the same: nothing does behind what is lost.
       guard connection == sent || lost < sent && random.bits() % 2 == 0 else { return lost = max(lost, sent) }
       let outcome = act(store)
