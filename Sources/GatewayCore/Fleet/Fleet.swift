@@ -107,10 +107,7 @@ final class Fleet {
       }
       made.onWant = { [weak self] in self?.onWant(place, $0) }
       made.onCut = { [weak self] in self?.onCut(place) }
-      made.onYield = { [link, timers = seams.timers] in
-        link.details.isReluctant = true
-        timers.after(FleetLease.reluctance) { link.details.isReluctant = false }
-      }
+      made.onYield = { [link] in link.beReluctant(for: FleetLease.reluctance) }
       made.wallMilliseconds = { [seams] in seams.time.wallMilliseconds }
       made.version = { [link] in link.roster.version(own.versions) }
       made.rank = { [link] in link.roster.rank(of: link.host) }
@@ -188,9 +185,10 @@ final class Fleet {
     let held = places.filter { members[$0]?.holder?.holds == true }
     look(at: held[...]) { [weak self] in
       guard let self else { return }
-      if let first = held.first, engine.server == nil {
+      for place in held {
+        guard let engine = members[place]?.link.engine, engine.server == nil else { continue }
         let failure = engine.failure ?? UpstreamFailure(.unreachable, "no server of the fleet is reached")
-        return done(.failure(FleetRetirementProblem(place: first, problem: .notReached(failure))))
+        return done(.failure(FleetRetirementProblem(place: place, problem: .notReached(failure))))
       }
       for place in held where members[place]?.link.roster.heirs(of: host).isEmpty != false {
         return done(.failure(FleetRetirementProblem(place: place, problem: .nobodyElse)))
@@ -214,8 +212,8 @@ final class Fleet {
   }
 
   private func wait(for members: [Member], until end: MonotonicInstant, _ done: @escaping () -> Void) {
-    guard members.contains(where: { $0.holder?.holds == true }), engine.server != nil, seams.time.now < end
-    else { return done() }
+    let mayLeave = members.contains { $0.holder?.holds == true && $0.link.engine.server != nil }
+    guard mayLeave, seams.time.now < end else { return done() }
     seams.timers.after(Self.look) { [weak self] in self?.wait(for: members, until: end, done) }
   }
 

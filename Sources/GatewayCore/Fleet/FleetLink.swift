@@ -45,6 +45,7 @@ final class FleetLink {
   private(set) var objection: UpstreamFailure?
   /// It may not join.
   private var joinRefusal: FleetRefusal?
+  private var reluctanceTimer: Timers.ID?
   /// Another daemon has this host's name, and has joined later.
   var onNamesake: () -> Void = {}
   /// The link to the server was closed, by whatever host had it.
@@ -237,6 +238,13 @@ final class FleetLink {
   }
 
   // MARK: - Among the others
+
+  /// This host has given the lease away because it does not reach the server: for so long others need not give it back.
+  func beReluctant(for duration: Duration) {
+    details.isReluctant = true
+    timers.cancel(reluctanceTimer)
+    reluctanceTimer = timers.after(duration) { [weak self] in self?.details.isReluctant = false }
+  }
 
   /// This host has another name from now on, because another daemon has the old one.
   func rename(_ host: String) {

@@ -26,6 +26,17 @@ import Testing
       FleetBeat(place: scene.place, own: own, version: version, agreement: FleetAgreement(agreement)))
   }
 
+  @Test func aSecondYieldIsNotForgottenWithTheFirst() {
+    let link = link()
+    link.beReluctant(for: .seconds(60))
+    scene.turn(by: .seconds(40))
+    link.beReluctant(for: .seconds(60))
+    scene.turn(by: .seconds(30))
+    #expect(link.details.isReluctant)
+    scene.turn(by: .seconds(31))
+    #expect(!link.details.isReluctant)
+  }
+
   @Test func aHostWithOtherSettingsTakesNoPartUntilItHasTheFleets() {
     hold(1, "url=1")
     let link = link { $0.agreement = FleetAgreement("url=2") }

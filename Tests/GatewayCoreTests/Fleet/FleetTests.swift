@@ -3,27 +3,34 @@ import Testing
 @testable import GatewayCore
 
 @Suite struct FleetTests {
-  /// Each upstream has an engine of its own there.
-  @Test func aHostSaysNothingMoreOfAnUpstreamThatTheFleetSharesNoLonger() throws {
-    let scene = FleetScene()
-    scene.engine.makeShare = {
+  private let scene = FleetScene()
+  private let fleet: Fleet
+
+  /// Each upstream has an engine of its own here.
+  init() throws {
+    scene.engine.makeShare = { [scene] in
       let share = FleetMemoryEngine(scene.store, network: scene.timers, random: FakeRandom())
       share.begin()
       return share
     }
     var options = FleetOptions()
     (options.name, options.host) = ("f", "b")
-    let seams = FleetSeams(time: scene.time, timers: scene.timers, random: FakeRandom(), machine: "m") { _ in
+    let seams = FleetSeams(time: scene.time, timers: scene.timers, random: FakeRandom(), machine: "m") { [scene] _ in
       scene.engine
     }
-    let fleet = try #require(Fleet(options, seams))
+    fleet = try #require(Fleet(options, seams))
     var settings = UpstreamSettings()
     settings.fleet = true
     let url = UpstreamURL(scheme: "http", host: "chat.example")
     let specification = UpstreamSpecification(name: "u", url: url, namespace: "/", settings: settings, owner: nil)
     _ = fleet.connector(for: specification, FleetSink())
+  }
+
+  private var place: FleetPlace { fleet.place("u", "/") }
+
+  @Test func aHostSaysNothingMoreOfAnUpstreamThatTheFleetSharesNoLonger() throws {
     scene.turn(by: .seconds(25))
-    let hosts = fleet.place("u", "/").key(.hosts)
+    let hosts = place.key(.hosts)
     let before = try #require(scene.store.hostRow(hosts, "b")?.beat)
     #expect(before > 0)
     fleet.keep { _ in false }
@@ -31,5 +38,18 @@ import Testing
     let left = scene.store.hostRow(hosts, "b")
     scene.turn(by: .seconds(60))
     #expect(left != nil && scene.store.hostRow(hosts, "b") == left)
+  }
+
+  @Test func aHostLeavesAlsoWhereOnlyTheServerOfAnotherUpstreamIsNotReached() throws {
+    scene.turn(by: .seconds(5))
+    #expect(fleet.holder(of: place)?.holds == true)
+    scene.run(FleetJoin(place: place, host: "z", life: 0, details: FleetHostDetails()))
+    scene.engine.way.isOpen = false
+    scene.engine.cut()
+    var result: Result<[FleetPlace], FleetRetirementProblem>?
+    fleet.retire(within: .seconds(5)) { result = $0 }
+    scene.turn(by: .seconds(6))
+    #expect(try result?.get() == [place])
+    #expect(scene.store.text(place.key(.lease), "holder") == "")
   }
 }
