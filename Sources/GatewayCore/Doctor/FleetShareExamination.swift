@@ -74,7 +74,10 @@ final class FleetShareExamination {
       }
     }
     doctor.begin(.fleetHosts)
-    rows(.hosts) { [weak self] in self?.hostsSeen($0.compactMapValues { FleetHostRow($0) }, record) }
+    // Of a large fleet this host knows the others only when it has looked.
+    subject.link.roster.refresh { [weak self] in
+      self?.rows(.hosts) { [weak self] in self?.hostsSeen($0.compactMapValues { FleetHostRow($0) }, record) }
+    }
   }
 
   private func age(_ record: FleetLeaseRecord) -> String {
@@ -97,7 +100,8 @@ final class FleetShareExamination {
       return doctor.finish()
     }
     let roster = subject.link.roster
-    let alive = hosts.keys.filter { $0 == fleet.host || roster.isAlive($0) != false }.sorted()
+    let alive = hosts.filter { $0.key == fleet.host || !$0.value.isAdopted && roster.isAlive($0.key) != false }.keys
+      .sorted()
     let heirs = alive.filter { hosts[$0]?.details.mayHold == true }
     let versions = Set(alive.compactMap { hosts[$0]?.details.release }.filter { !$0.isEmpty }).sorted()
     let seen =

@@ -34,13 +34,13 @@ struct PassedOver: Equatable {
       rest.count = gap.count.map { min($0, range.upperBound - end.behind) }
       return Verdict(gaps: [end.turn, rest].compactMap { $0 }, isOver: true)
     }
-    guard let place else { return past.isTold ? Verdict(gaps: [gap], isOver: true) : Verdict() }
     guard let start = gap.start else {
       // Its client must not be led away from the place that it has.
       var gap = gap
-      gap.epoch = place.epoch
+      if let place { gap.epoch = place.epoch }
       return Verdict(gaps: [gap])
     }
+    guard let place else { return past.isTold ? Verdict(gaps: [gap], isOver: true) : Verdict() }
     // An epoch that begins below the place is the place's own or an earlier one, for as long as the place may come.
     let isBefore = gap.epoch == place.epoch ? start <= place.sequence : start < place.sequence && !past.isTold
     return isBefore ? Verdict() : Verdict(gaps: [gap], isOver: true)

@@ -110,7 +110,7 @@ final class Fleet {
       made.onYield = { [link] in link.beReluctant(for: FleetLease.reluctance) }
       made.wallMilliseconds = { [seams] in seams.time.wallMilliseconds }
       made.version = { [link] in link.roster.version(own.versions) }
-      made.rank = { [link] in link.roster.rank(of: link.host) }
+      made.rank = { [link] in link.roster.rank(of: link.host, prefers: link.details.prefers) }
       link.onDown = { [weak made] in made?.otherClosed() }
       made.abstains = abstains
       made.publisher.historyLimit = settings.history.events
@@ -212,7 +212,7 @@ final class Fleet {
   }
 
   private func wait(for members: [Member], until end: MonotonicInstant, _ done: @escaping () -> Void) {
-    let mayLeave = members.contains { $0.holder?.holds == true && $0.link.engine.server != nil }
+    let mayLeave = members.contains { $0.holder?.holdsOrTakes == true && $0.link.engine.server != nil }
     guard mayLeave, seams.time.now < end else { return done() }
     seams.timers.after(Self.look) { [weak self] in self?.wait(for: members, until: end, done) }
   }

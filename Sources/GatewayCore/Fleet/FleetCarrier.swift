@@ -10,7 +10,6 @@ final class FleetCarrier {
     var timer: Timers.ID?
   }
 
-  private let place: FleetPlace
   private let timers: Timers
   /// In milliseconds since 1970.
   private let wall: () -> Int64
@@ -22,24 +21,15 @@ final class FleetCarrier {
   /// What has become of one.
   var onEnd: (String, FleetSendEnd) -> Void = { _, _ in }
 
-  init(_ place: FleetPlace, timers: Timers, wall: @escaping () -> Int64) {
-    self.place = place
+  init(timers: Timers, wall: @escaping () -> Int64) {
     self.timers = timers
     self.wall = wall
   }
 
-  /// Takes what waits of the fleet's rows and was not taken before. Returns what is to be written, in its order.
+  /// Takes those of the fleet's sends that were not taken before. Returns what is to be written, in its order.
   /// - Parameter isUnderWay: whether its host had written one in this conversation before it died.
-  func take(_ rows: [String: [UInt8]], isUnderWay: (String) -> Bool) -> [FleetSend] {
-    var fresh: [FleetSend] = []
-    for (name, bytes) in rows where carried[name] == nil {
-      guard case .waiting(let fields) = FleetBoxRow(bytes), let send = FleetSend(name: name, fields, place: place)
-      else {
-        continue
-      }
-      fresh.append(send)
-    }
-    fresh.sort()
+  func take(_ sends: [FleetSend], isUnderWay: (String) -> Bool) -> [FleetSend] {
+    let fresh = sends.filter { carried[$0.name] == nil }.sorted()
     var newest: [Coalescing: FleetSend] = [:]
     for send in fresh { if let value = send.entry.coalescing { newest[value.of(send.host)] = send } }
     return fresh.filter { send in

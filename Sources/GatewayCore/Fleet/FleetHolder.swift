@@ -78,11 +78,14 @@ final class FleetHolder {
   /// Nothing is written to the server from then on.
   var limit: MonotonicInstant { lease.mayWriteUntil ?? MonotonicInstant(nanoseconds: .min) }
 
-  /// Gives the lease to another host.
-  func leave() { tell(.leave) }
-
   /// A host has said that its link has ended.
   func otherClosed() { tell(.closed) }
+
+  /// Whether this host holds, or has asked for it.
+  var holdsOrTakes: Bool { holds || lease.isTaking }
+
+  /// Gives the lease to another host.
+  func leave() { tell(.leave) }
 
   /// The same, because the server is not reached. False where no other host would take it.
   private func yield() -> Bool {
@@ -97,10 +100,12 @@ final class FleetHolder {
 
   /// This host has another name from now on, because another daemon has the old one, and what it held.
   func rename(_ host: String) {
-    if holds { end() }
+    let held = holds
     settings.host = host
     hosts.rename(host)
+    // First: what ends may not write any more.
     lease = FleetLease(FleetLease.Settings(settings))
+    if held { end() }
     if let server = engine.server { tell(.gained(run: server.run)) }
   }
 
@@ -156,7 +161,7 @@ final class FleetHolder {
     let sent = timers.now
     let step = FleetBeat(
       place: place, own: own, version: hosts.version(settings.versions) ?? version(), agreement: settings.agreement,
-      sequence: publisher.sequence, hosts: hosts.knownCount)
+      sequence: publisher.sequence, census: hosts.census)
     engine.run(step) { [weak self] outcome in
       guard let self, lease.own == own else { return }
       switch outcome {
@@ -301,16 +306,31 @@ final class FleetHolder {
   /// What the fleet has of hosts that died is written, and then goes on what waited for that.
   private func carryAdopted(_ goOn: @escaping () -> Void = {}) {
     let present = writer
-    engine.rows(of: place.key(.adopted), nil) { [weak self, weak present] outcome in
+    var found: [FleetSend] = []
+    FleetPortions(key: place.key(.adopted), engine: engine).read { [place] in
+      found += FleetSend.waiting(in: $0, of: place)
+    } _: { [weak self, weak present] outcome in
       guard let self, holds else { return }
-      if case .done(let rows) = outcome { adopted = FleetSend.waiting(in: rows, of: place) }
+      guard case .done = outcome else {
+        if writer != nil, writer === present { adoptions.append(goOn) }
+        if case .refused = outcome { timers.after(Self.refusedPause) { [weak self] in self?.carryLate() } }
+        return
+      }
+      adopted = Dictionary(found.map { ($0.name, $0.summary) }) { $1 }
       guard let writer, writer === present else { return }
-      guard case .done(let rows) = outcome else { return adoptions.append(goOn) }
       let isFirst = !writer.isReading
-      writer.carry(rows)
+      writer.carry(found)
       goOn()
       if isFirst { engine.readOn(place.key(.up), after: readUp, for: self) }
     }
+  }
+
+  /// What could not be read is asked for once more.
+  private func carryLate() {
+    guard holds else { return }
+    let waiting = adoptions
+    adoptions = []
+    carryAdopted { for goOn in waiting { goOn() } }
   }
 
   func heard(_ content: FleetTap.Content, ack: UInt64?) {
@@ -386,10 +406,7 @@ extension FleetHolder: FleetEngineReceiver {
       // At another server the positions are others; the numbers tell what was dealt with.
       engine.readOn(place.key(.up), after: server.run == openedRun ? readUp : .start, for: self)
     }
-    guard holds else { return }
-    let waiting = adoptions
-    adoptions = []
-    carryAdopted { for goOn in waiting { goOn() } }
+    carryLate()
   }
 
   func engineLost(_ failure: UpstreamFailure) {

@@ -17,7 +17,7 @@ final class FleetHosts {
 
   /// What one look has found up to now.
   private struct Found {
-    var living = 0
+    var census = FleetCensus(living: 0)
     var lowest = UInt64.max
     var silent: [String] = []
   }
@@ -43,7 +43,7 @@ final class FleetHosts {
   func end() {
     term += 1
     timers.cancel(timer)
-    (rows, lowestVersion) = ([:], nil)
+    (rows, census, lowestVersion) = ([:], nil, nil)
   }
 
   /// Whether another host would take the lease, as far as is known.
@@ -60,8 +60,8 @@ final class FleetHosts {
   /// This host has another name from now on.
   func rename(_ host: String) { settings.host = host }
 
-  /// How many live, for the others; nil before the first look of a term.
-  var knownCount: Int? { lowestVersion == nil ? nil : livingCount }
+  /// For the others; nil before the first look of a term.
+  private(set) var census: FleetCensus?
 
   /// The version that the fleet is to speak, of those that are known here; nil before the first look of a term.
   func version(_ versions: ClosedRange<UInt64>) -> UInt64? {
@@ -90,15 +90,19 @@ final class FleetHosts {
     for (host, row) in portion {
       rows[host] = row
       guard !row.isAdopted else { continue }
-      found.living += 1
+      found.census.living += 1
+      if row.details.mayHold, !row.details.isReluctant, !silent.contains(host) {
+        found.census.willing += 1
+        if row.details.prefers { found.census.prefers = true }
+      }
       if !silent.contains(host) { found.lowest = min(found.lowest, row.details.version) }
     }
-    livingCount = max(livingCount, found.living)
+    livingCount = max(livingCount, found.census.living)
   }
 
   private func end(_ found: Found, _ names: [String]) {
     rows.keep(names)
-    (livingCount, lowestVersion) = (found.living, found.lowest)
+    (livingCount, census, lowestVersion) = (found.census.living, found.census, found.lowest)
     onLook()
     for host in found.silent.sorted() where host != settings.host {
       guard let row = rows[host] else { continue }

@@ -124,6 +124,8 @@ struct FleetLease: Equatable, Sendable {
   /// Until then a lease that was given back is left to others.
   private var reluctantUntil: MonotonicInstant?
   private var rank = FleetRank.first
+  /// It is to be given back as soon as it is taken.
+  private var leavesWhenTaken = false
   /// When it was first seen that the lease is free.
   private var freeSince: MonotonicInstant?
   /// After what time it looks next, where that is sooner than usual.
@@ -138,6 +140,8 @@ struct FleetLease: Equatable, Sendable {
     case .holding(let hold), .lapsed(let hold, _), .leaving(let hold, _): hold.own
     }
   }
+
+  var isTaking: Bool { if case .taking = state { true } else { false } }
 
   /// Until when this host may write; nil while it may not at all.
   var mayWriteUntil: MonotonicInstant? {
@@ -201,6 +205,7 @@ struct FleetLease: Equatable, Sendable {
   }
 
   private mutating func watch(_ seen: FleetSight?, _ now: MonotonicInstant) -> [Action] {
+    leavesWhenTaken = false
     state = .watching(Watch(seen: seen, since: now, due: now + settings.patience))
     return []
   }
@@ -252,10 +257,16 @@ struct FleetLease: Equatable, Sendable {
   private mutating func took(_ taken: FleetTaken?, _ now: MonotonicInstant) -> [Action] {
     guard case .taking(let asked) = state, run != nil else { return [] }
     guard let taken else { return watch(nil, now) + [.wake(now + pause)] }
-    (reluctantUntil, wasFenced) = (nil, false)
+    wasFenced = false
     let hold = Hold(
       own: FleetOwn(term: taken.term, host: settings.host), until: asked + settings.lease, sent: asked,
       isAsking: false)
+    guard !leavesWhenTaken else {
+      leavesWhenTaken = false
+      state = .leaving(hold, isDrained: true)
+      return [.release]
+    }
+    reluctantUntil = nil
     state = .holding(hold)
     // An answer that took longer than the lease is worth nothing but the right to ask once more.
     guard now < hold.until else {
@@ -343,7 +354,10 @@ struct FleetLease: Equatable, Sendable {
   private mutating func leave(_ now: MonotonicInstant) -> [Action] {
     reluctantUntil = now + Self.reluctance
     switch state {
-    case .watching, .taking, .leaving: return []
+    case .watching, .leaving: return []
+    case .taking:
+      leavesWhenTaken = true
+      return []
     case .holding(let hold), .lapsed(let hold, isCut: false):
       state = .leaving(hold, isDrained: false)
       return [.drain]

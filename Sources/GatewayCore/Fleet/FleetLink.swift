@@ -377,8 +377,9 @@ extension FleetLink: FleetEngineReceiver {
     (read, sequence) = (position, marker.sequence)
     present = nil
     if case .open = marker.kind { (present, epoch) = (position.conversation, marker.epoch) }
+    let isNews = channel.state != .reaching
     channel.take(marker)
-    if case .down = marker.kind { onDown() }
+    if case .down = marker.kind, isNews { onDown() }
     return true
   }
 }

@@ -12,7 +12,7 @@ final class FleetPublisher {
   /// An event that waits for the number of its conversation.
   private struct Fresh {
     var number: UInt64
-    var entry: FleetEntry
+    var fields: FleetFields
   }
 
   private let place: FleetPlace
@@ -30,7 +30,8 @@ final class FleetPublisher {
   private(set) var offset = ""
   private var session = ""
   private var hosts = 1
-  private var fresh: [Fresh] = []
+  private var fresh = Ring<Fresh>()
+  private var freshBytes = 0
   /// What was known when the conversation began.
   private var began: (sequence: UInt64, offset: String) = (0, "")
   /// What was said last, in its order, for an engine that has lost it.
@@ -57,6 +58,8 @@ final class FleetPublisher {
   /// What is kept, in entries and in bytes: what an engine that fails over loses at the most. The engine has no more of
   /// what is beyond the history either.
   static let keptLimit = (count: 20_000, bytes: 32 << 20)
+  /// Most conversations of one term that the engine keeps.
+  static let conversationLimit = 1_000
   /// How many numbers it skips where it cannot know which were given.
   static let skip: UInt64 = 1 << 20
 
@@ -87,14 +90,16 @@ final class FleetPublisher {
     forgetKept()
     beginnings = Ring()
     (marks, oldest) = (Ring(), 0)
-    (fresh, unsaidEnd, state, isHealed, isRefused) = ([], nil, .idle, true, false)
+    forgetFresh()
+    (unsaidEnd, state, isHealed, isRefused) = (nil, .idle, true, false)
   }
 
   /// This host does not hold any more.
   func end() {
     own = nil
     forgetKept()
-    (fresh, unsaidEnd, state, isHealed) = ([], nil, .idle, false)
+    forgetFresh()
+    (unsaidEnd, state, isHealed) = (nil, .idle, false)
   }
 
   // MARK: - The engine
@@ -139,7 +144,8 @@ final class FleetPublisher {
     (session, offset) = (resumption?.session ?? "", resumption?.offset ?? "")
     self.hosts = hosts
     began = (sequence, offset)
-    (state, fresh, unsaidEnd) = (.opening, [], nil)
+    forgetFresh()
+    (state, unsaidEnd) = (.opening, nil)
     if isHealed { sayOpening() }
   }
 
@@ -174,9 +180,10 @@ final class FleetPublisher {
       .add(to: &fields)
     keep(FleetRecord(position: FleetPosition(opened.conversation, 0), fields: fields))
     beginnings.append(FleetPosition(opened.conversation, first))
+    trimBeginnings()
     let waiting = fresh
-    fresh = []
-    for event in waiting { say(event.entry, event.number, opened.conversation) }
+    forgetFresh()
+    for event in waiting.drained() { say(event.fields, event.number, opened.conversation) }
     onOpen(opened)
   }
 
@@ -185,7 +192,8 @@ final class FleetPublisher {
     guard state != .idle else { return }
     // Nothing of it was said: a recovery begins where this conversation began.
     if state == .opening { (sequence, offset) = began }
-    (state, fresh) = (.idle, [])
+    forgetFresh()
+    state = .idle
     if isHealed { sayEnd(failure) } else { unsaidEnd = failure }
   }
 
@@ -200,9 +208,16 @@ final class FleetPublisher {
       switch outcome {
       case .done: unsaidEnd = nil
       case .fenced: onFenced()
-      case .unanswered, .refused: break
+      case .unanswered: break
+      case .refused: timers.after(Self.refusedPause) { [weak self] in self?.sayEndAgain() }
       }
     }
+  }
+
+  private static let refusedPause: Duration = .seconds(1)
+
+  private func sayEndAgain() {
+    if isHealed, state == .idle, let unsaidEnd { sayEnd(unsaidEnd) }
   }
 
   // MARK: - Events
@@ -213,13 +228,24 @@ final class FleetPublisher {
     if let offset { self.offset = offset }
     switch state {
     case .idle: break
-    case .opening: fresh.append(Fresh(number: sequence, entry: entry))
-    case .open(let conversation): say(entry, sequence, conversation)
+    case .opening: keepFresh(Fresh(number: sequence, fields: entry.fields))
+    case .open(let conversation): say(entry.fields, sequence, conversation)
     }
   }
 
-  private func say(_ entry: FleetEntry, _ number: UInt64, _ conversation: UInt64) {
-    let record = FleetRecord(position: FleetPosition(conversation, number), fields: entry.fields)
+  /// Until it has the number of its conversation. What there is no room for is missing: its number is given.
+  private func keepFresh(_ event: Fresh) {
+    fresh.append(event)
+    freshBytes += event.fields.byteCount
+    while fresh.count > Self.keptLimit.count || freshBytes > Self.keptLimit.bytes, let gone = fresh.popFirst() {
+      freshBytes -= gone.fields.byteCount
+    }
+  }
+
+  private func forgetFresh() { (fresh, freshBytes) = (Ring(), 0) }
+
+  private func say(_ fields: FleetFields, _ number: UInt64, _ conversation: UInt64) {
+    let record = FleetRecord(position: FleetPosition(conversation, number), fields: fields)
     keep(record)
     if isHealed { append(record) }
     if number.isMultiple(of: Self.trimStep) { trim(at: number) }
@@ -246,6 +272,15 @@ final class FleetPublisher {
     }
     guard let first = beginnings.first, first.number <= number, isHealed else { return }
     engine.trim(events, before: FleetPosition(first.conversation, number))
+  }
+
+  /// A server that ends each conversation at once leaves markers without events.
+  private func trimBeginnings() {
+    guard beginnings.count > Self.conversationLimit else { return }
+    while beginnings.count > Self.conversationLimit { _ = beginnings.popFirst() }
+    if let first = beginnings.first, isHealed {
+      engine.trim(events, before: FleetPosition(first.conversation, 0))
+    }
   }
 
   private func keep(_ record: FleetRecord) {

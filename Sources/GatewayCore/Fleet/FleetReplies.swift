@@ -8,11 +8,12 @@ final class FleetReplies {
   /// How many replies each host has.
   private var counts: [String: UInt64] = [:]
   private var told = Ring<FleetDone>()
+  private var toldBytes = 0
   private var isHealed = true
   var onFenced: () -> Void = {}
 
-  /// Most that is told once more.
-  static let limit = 4_096
+  /// Most that is told once more, in replies and in bytes.
+  static let limit = (count: 4_096, bytes: 16 << 20)
 
   init(_ conversation: UInt64, _ own: FleetOwn, _ place: FleetPlace, engine: any FleetEngine) {
     (self.conversation, self.own, self.place, self.engine) = (conversation, own, place, engine)
@@ -33,7 +34,10 @@ final class FleetReplies {
 
   private func tell(_ done: FleetDone) {
     told.append(done)
-    if told.count > Self.limit { _ = told.popFirst() }
+    toldBytes += done.byteCount
+    while told.count > Self.limit.count || toldBytes > Self.limit.bytes, let gone = told.popFirst() {
+      toldBytes -= gone.byteCount
+    }
     if isHealed { run(done) }
   }
 
@@ -51,5 +55,12 @@ final class FleetReplies {
     isHealed = true
     let all = told
     for done in all.drained() { run(done) }
+  }
+}
+
+extension FleetDone {
+  /// What it counts while it is kept.
+  fileprivate var byteCount: Int {
+    (reply?.byteCount ?? 0) + outcomes.values.reduce(0) { $0 + $1.byteCount }
   }
 }

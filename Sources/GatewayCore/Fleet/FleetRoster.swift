@@ -165,15 +165,16 @@ final class FleetRoster {
     return min(max(lowest, versions.lowerBound), versions.upperBound)
   }
 
-  /// The turn of a host when nobody holds any more. Where the others are not looked at it is a guess, by its name.
-  func rank(of host: String) -> FleetRank {
+  /// The turn of a host when nobody holds any more. Where the others are not looked at it is a guess by its name, among as
+  /// many as the holder has counted.
+  func rank(of host: String, prefers: Bool) -> FleetRank {
     guard !hosts.isEmpty else {
-      let count = max(1, record?.hosts ?? 1)
+      let count = max(1, record?.willing ?? 1)
       let place = host.utf8.reduce(0 as UInt64) { ($0 &* 31 &+ UInt64($1)) % count }
-      return FleetRank(place: Int(clamping: place), yields: false)
+      return FleetRank(
+        place: prefers ? 0 : Int(clamping: place), yields: !prefers && record?.isPreferred == true)
     }
     let before = candidates.prefix { $0 != host }.filter { $0 != record?.holder }
-    let prefers = hosts[host]?.details.prefers == true
     return FleetRank(
       place: before.count, yields: !prefers && before.contains { hosts[$0]?.details.prefers == true })
   }
@@ -200,8 +201,11 @@ struct FleetLeaseRecord: Equatable, Sendable {
   /// The version that the fleet speaks, and what its hosts have agreed upon, as the holder says.
   var version: UInt64?
   var agreement = FleetAgreement()
-  /// How many hosts live, as the holder says; nil where it never has.
+  /// How many hosts live, and how many of these would take the lease, as the holder says; nil where it never has.
   var hosts: UInt64?
+  var willing: UInt64?
+  /// Some of these prefer to.
+  var isPreferred = false
 
   /// The last term.
   var own: FleetOwn? { FleetOwn(sight.own) }
@@ -214,5 +218,6 @@ struct FleetLeaseRecord: Equatable, Sendable {
     (conversation, isOpen) = (number("c") ?? 0, text("open") == "1")
     (epoch, sequence, version) = (text("epoch") ?? "", number("seq") ?? 0, number("v"))
     (agreement, hosts) = (FleetAgreement(text("config") ?? ""), number("hosts"))
+    (willing, isPreferred) = (number("may"), text("prefer") == "1")
   }
 }

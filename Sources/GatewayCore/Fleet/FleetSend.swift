@@ -16,16 +16,19 @@ struct FleetSend: Equatable, Sendable {
     self.entry = entry
   }
 
-  /// Those of the fleet's rows that have no outcome, by their names and without their contents.
-  static func waiting(in rows: [String: [UInt8]], of place: FleetPlace) -> [String: FleetSend] {
-    var sends: [String: FleetSend] = [:]
-    for (name, bytes) in rows {
-      guard case .waiting(let fields) = FleetBoxRow(bytes), var send = FleetSend(name: name, fields, place: place)
-      else { continue }
-      send.entry.message = PreparedMessage(event: send.entry.message.event, body: [])
-      sends[name] = send
+  /// Those of the fleet's rows that have no outcome.
+  static func waiting(in rows: [String: [UInt8]], of place: FleetPlace) -> [FleetSend] {
+    rows.compactMap { name, bytes in
+      guard case .waiting(let fields) = FleetBoxRow(bytes) else { return nil }
+      return FleetSend(name: name, fields, place: place)
     }
-    return sends
+  }
+
+  /// Without its content.
+  var summary: FleetSend {
+    var send = self
+    send.entry.message = PreparedMessage(event: entry.message.event, body: [])
+    return send
   }
 
   /// Whether a newer one takes its place: of the same host, user and value.

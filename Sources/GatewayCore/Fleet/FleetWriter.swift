@@ -85,7 +85,7 @@ final class FleetWriter {
     self.tap = tap
     self.confirmed = confirmed
     self.check = check
-    carrier = FleetCarrier(place, timers: timers, wall: wall)
+    carrier = FleetCarrier(timers: timers, wall: wall)
     carrier.onDue = { [weak self] in
       self?.waiting.append(Self.waiting($0))
       self?.flush()
@@ -122,12 +122,12 @@ final class FleetWriter {
 
   // MARK: - What hosts say
 
-  /// The fleet's rows go before anything new.
-  func carry(_ rows: [String: [UInt8]]) {
+  /// The fleet's sends go before anything new.
+  func carry(_ sends: [FleetSend]) {
     if state == .opening { state = .reading }
     let written = unseen
     let underWay = Set((asked.values.map(\.sender) + written.drained().map(\.sender)).compactMap(rowName))
-    for send in carrier.take(rows, isUnderWay: underWay.contains) { waiting.append(Self.waiting(send)) }
+    for send in carrier.take(sends, isUnderWay: underWay.contains) { waiting.append(Self.waiting(send)) }
     flush()
   }
 

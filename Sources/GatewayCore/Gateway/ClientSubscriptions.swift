@@ -14,10 +14,12 @@ struct HeldSubscription {
     let stream = connection.stream
     let behind = subscription.writeNotices()
     let left = behind ?? (stream.epoch, stream.sequence)
+    // Nor has one that was told nothing yet of what the link keeps.
+    let hasPlace = behind != nil || !stream.isUnbegun && subscription.passedOver == nil
     return SubscribeCall(
       target: target, events: subscription.filter.events,
       // An epoch without a beginning has nothing that could be missed, and the next daemon does not know it.
-      resume: behind == nil && stream.isUnbegun ? nil : .since(epoch: left.epoch, sequence: left.sequence),
+      resume: !hasPlace ? nil : .since(epoch: left.epoch, sequence: left.sequence),
       options: subscription.options, subscription: subscription.id, enters: subscription.enters)
   }
 }

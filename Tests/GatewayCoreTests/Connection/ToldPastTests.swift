@@ -100,6 +100,25 @@ import Testing
     #expect(told(other.read()) == ["gap", "5"])
   }
 
+  @Test func nothingIsClaimedOfAPastThatWasWaitedForInVain() {
+    let client = harness.client()
+    client.call("subscribe", #"{"upstream":"chat","last":2}"#)
+    client.call("subscribe", #"{"upstream":"chat","last":2,"strict":true}"#, id: 2)
+    client.call("history", #"{"upstream":"chat"}"#, id: 3)
+    harness.pass(.seconds(11))
+    let lines = client.read()
+    #expect(lines.count == 3)
+    #expect(lines.contains { $0.contains(#""id":1"#) && $0.contains(#""recovered":false"#) })
+    #expect(lines.contains { $0.contains(#""id":2"#) && $0.contains("Unrecoverable") })
+    #expect(lines.contains { $0.contains(#""id":3"#) && $0.contains(#""complete":false"#) })
+    emit("e1", 1...3)
+    tellPast()
+    channel.accept()
+    #expect(told(client.read()) == [])
+    // Who asks for nothing of the past may be strict.
+    #expect(told(harness.client().call("subscribe", #"{"upstream":"chat","strict":true}"#)) == ["answer"])
+  }
+
   @Test func theHistoryIsAnsweredWhenTheHostHasReadIt() {
     harness.client().call("subscribe", #"{"upstream":"chat"}"#)
     let client = harness.client()

@@ -12,7 +12,7 @@ import Testing
   init() {
     let time = time
     timers = Timers(time: time)
-    carrier = FleetCarrier(FleetPlace(fleet: "f", upstream: "u"), timers: timers) { time.wallMilliseconds }
+    carrier = FleetCarrier(timers: timers) { time.wallMilliseconds }
     let notes = notes
     carrier.onDue = { notes.all.append("due \($0.name)") }
     carrier.onEnd = { notes.all.append("\($1.state) \($0)") }
@@ -30,7 +30,8 @@ import Testing
   }
 
   private func take(_ rows: [String: [UInt8]], underWay: Set<String> = []) -> [String] {
-    carrier.take(rows, isUnderWay: underWay.contains).map(\.name)
+    carrier.take(FleetSend.waiting(in: rows, of: FleetPlace(fleet: "f", upstream: "u")), isUnderWay: underWay.contains)
+      .map(\.name)
   }
 
   private func pass(_ seconds: Int) -> [String] {

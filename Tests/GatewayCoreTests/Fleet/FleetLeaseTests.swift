@@ -175,6 +175,17 @@ import Testing
     #expect(at(3, .takeFailed) == [])
   }
 
+  @Test mutating func whatIsLeftWhileItIsTakenIsGivenBackAtOnce() {
+    _ = at(0, .gained(run: "r"))
+    _ = see(0, holder: "")
+    #expect(at(0.1, .leave) == [])
+    #expect(lease.isTaking)
+    #expect(at(0.2, .took(taken(8))) == [.release])
+    #expect(lease.mayWriteUntil != nil && lease.own?.term == 8)
+    #expect(at(0.3, .released) == [.end, .wake(instant(0.675))])
+    #expect(see(1, holder: "") == [])
+  }
+
   @Test mutating func laterRanksWaitLonger() {
     let third = FleetRank(place: 3, yields: false)
     _ = at(0, .gained(run: "r"))

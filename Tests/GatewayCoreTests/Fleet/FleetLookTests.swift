@@ -51,6 +51,7 @@ import Testing
     scene.turn(by: .seconds(10))
     #expect(holder.holds)
     #expect(scene.store.text(scene.place.key(.lease), "hosts") == "600")
+    #expect(scene.store.text(scene.place.key(.lease), "may") == "600")
     // None of them says a word, and all are adopted.
     scene.turn(by: scene.settings.adopt * 2)
     #expect(scene.store.text(scene.place.key(.lease), "hosts") == "0")

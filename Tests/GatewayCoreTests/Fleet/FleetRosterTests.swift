@@ -19,8 +19,8 @@ import Testing
     scene.run(FleetAlive(place: scene.place, host: host, life: life, details: FleetHostDetails()))
   }
 
-  private func look() {
-    roster.refresh {}
+  private func look(atHosts: Bool = true) {
+    if atHosts { roster.refresh {} } else { roster.readLease {} }
     scene.settle()
   }
 
@@ -88,7 +88,7 @@ import Testing
   }
 
   @Test func ofVeryManyHostsAHostLooksAtTheOthersOnlyWhenSomebodyAsks() {
-    scene.run(FleetBeat(place: scene.place, own: scene.take("b"), hosts: 300))
+    scene.run(FleetBeat(place: scene.place, own: scene.take("b"), census: FleetCensus(living: 300)))
     join("b")
     scene.turn(by: .seconds(20))
     #expect(roster.hosts.isEmpty && roster.presentCount == 300)
@@ -104,9 +104,9 @@ import Testing
 
   @Test func theMoreHostsThereAreTheMoreSeldomEachLooksAtTheLease() {
     let own = scene.take("b")
-    scene.run(FleetBeat(place: scene.place, own: own, hosts: 5_000))
+    scene.run(FleetBeat(place: scene.place, own: own, census: FleetCensus(living: 5_000)))
     scene.turn(by: .seconds(2))
-    scene.run(FleetBeat(place: scene.place, own: own, sequence: 7, hosts: 5_000))
+    scene.run(FleetBeat(place: scene.place, own: own, sequence: 7, census: FleetCensus(living: 5_000)))
     scene.turn(by: .seconds(3))
     #expect(roster.record?.sequence == 0)
     #expect(roster.leaseLeft == nil)
@@ -123,8 +123,18 @@ import Testing
     #expect(roster.heirs(of: "b") == ["a"])
   }
 
+  @Test func ofManyHostsAFewThatMayHoldHaveLowRanksAlsoUnseen() {
+    let census = FleetCensus(living: 1_000, willing: 3, prefers: true)
+    scene.run(FleetBeat(place: scene.place, own: scene.take("x"), census: census))
+    look(atHosts: false)
+    let ranks = (0..<50).map { roster.rank(of: "edge-\($0)", prefers: false) }
+    #expect(Set(ranks.map(\.place)) == [0, 1, 2])
+    #expect(ranks.allSatisfy { $0.yields })
+    #expect(roster.rank(of: "edge-1", prefers: true) == .first)
+  }
+
   @Test func hostsThatPreferToHoldAreFirstAndWhoHoldsIsNotAsked() {
-    #expect(roster.rank(of: "b") == .first)
+    #expect(roster.rank(of: "b", prefers: false) == .first)
     var preferring = FleetHostDetails()
     preferring.prefers = true
     var reluctant = FleetHostDetails()
@@ -134,12 +144,12 @@ import Testing
     join("e", reluctant)
     join("p", preferring)
     look()
-    #expect(["p", "a", "b", "c"].map { roster.rank(of: $0).place } == [0, 1, 2, 3])
-    #expect(["p", "a", "b", "c"].map { roster.rank(of: $0).yields } == [false, true, true, true])
+    #expect(["p", "a", "b", "c"].map { roster.rank(of: $0, prefers: $0 == "p").place } == [0, 1, 2, 3])
+    #expect(["p", "a", "b", "c"].map { roster.rank(of: $0, prefers: $0 == "p").yields } == [false, true, true, true])
     scene.take("p")
     look()
-    #expect(roster.rank(of: "a") == .first)
-    #expect(roster.rank(of: "b") == FleetRank(place: 1, yields: false))
+    #expect(roster.rank(of: "a", prefers: false) == .first)
+    #expect(roster.rank(of: "b", prefers: false) == FleetRank(place: 1, yields: false))
   }
 
   @Test func theFleetSpeaksTheLowestVersionThatIsKnownHere() {

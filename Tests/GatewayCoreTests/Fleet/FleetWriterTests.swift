@@ -22,7 +22,7 @@ import Testing
       FleetOpened(conversation: conversation, up: .start), own, scene.place, engine: scene.engine, timers: scene.timers,
       tap: tap, confirmed: .all, wall: { [scene] in scene.time.wallMilliseconds }
     ) { sink.check($0, acknowledged: $1) }
-    writer.carry([:])
+    writer.carry([])
   }
 
   private func say(
@@ -120,8 +120,8 @@ import Testing
     PreparedMessage(event: "m", body: Array("kept".utf8)).add(to: &fields)
     scene.store.set(scene.place.key(.adopted), "b/7", FleetBoxRow.waiting(fields).bytes)
     mayWrite()
-    writer.carry(scene.store.rows(of: scene.place.key(.adopted)))
-    writer.carry(scene.store.rows(of: scene.place.key(.adopted)))
+    writer.carry(FleetSend.waiting(in: scene.store.rows(of: scene.place.key(.adopted)), of: scene.place))
+    writer.carry(FleetSend.waiting(in: scene.store.rows(of: scene.place.key(.adopted)), of: scene.place))
     #expect(sink.takeAll() == ["kept"])
     scene.turn(by: .milliseconds(50))
     var sent = FleetFields()
@@ -137,7 +137,7 @@ import Testing
     say(1, "kept", row: "7")
     scene.store.set(scene.place.key(.adopted), "b/7", FleetBoxRow.waiting(fields).bytes)
     writer.noteLife(2, of: "b")
-    writer.carry(scene.store.rows(of: scene.place.key(.adopted)))
+    writer.carry(FleetSend.waiting(in: scene.store.rows(of: scene.place.key(.adopted)), of: scene.place))
     sink.unsentBytes = 0
     scene.turn(by: .milliseconds(50))
     #expect(sink.takeAll() == ["kept"])

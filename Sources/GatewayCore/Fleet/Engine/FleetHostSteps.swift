@@ -117,6 +117,13 @@ enum FleetBoxRow: Equatable, Sendable {
   case waiting(FleetFields)
   case finished(FleetFields)
 
+  /// Bytes of its names and values.
+  var byteCount: Int {
+    switch self {
+    case .waiting(let fields), .finished(let fields): fields.byteCount
+    }
+  }
+
   /// The first byte says which it is.
   var bytes: [UInt8] {
     switch self {

@@ -69,18 +69,30 @@ struct FleetBeat: FleetStep {
   var agreement = FleetAgreement()
   /// The number of the last event.
   var sequence: UInt64 = 0
-  /// How many hosts live; nil where that is not known yet.
-  var hosts: Int?
+  /// Nil where it is not known yet.
+  var census: FleetCensus?
 
   var keys: [FleetKey] { [place.key(.lease)] }
   var arguments: [[UInt8]] {
-    Array(texts: own.text, String(version), agreement.text, String(sequence), hosts.map { String($0) } ?? "")
+    Array(
+      texts: own.text, String(version), agreement.text, String(sequence), census.map { String($0.living) } ?? "",
+      census.map { String($0.willing) } ?? "", census?.prefers == true ? "1" : "")
   }
   static func result(_ reply: FleetReply) -> FleetBeaten? {
     guard case .array(let parts) = reply, parts.count == 2, let beat = number(parts[0]), let next = text(parts[1])
     else { return nil }
     return FleetBeaten(beat: beat, next: next)
   }
+}
+
+/// What the holder has counted among the hosts.
+struct FleetCensus: Equatable, Sendable {
+  /// Those that have not been adopted.
+  var living: Int
+  /// Those that would take the lease.
+  var willing = 0
+  /// Some of these prefer to.
+  var prefers = false
 }
 
 /// What a holder hears with a beat.

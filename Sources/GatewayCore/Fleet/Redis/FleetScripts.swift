@@ -63,12 +63,16 @@ enum FleetScripts {
 
     """
 
+  /// A server that has forgotten everything may be taken by a host that has not seen the latest numbers: they go on with the
+  /// milliseconds since 1970, so that none comes twice.
   private static let take = """
     local function lease(name) return redis.call('HGET', KEYS[1], name) or '' end
     if lease('own') ~= ARGV[2] or lease('beat') ~= ARGV[3] then return false end
     local heir = lease('next')
     if heir ~= '' and heir ~= '*' and heir ~= ARGV[1] and ARGV[8] ~= '1' then return false end
-    local term = string.format('%.0f', math.max(tonumber(lease('term')) or 0, tonumber(ARGV[7])) + 1)
+    local least, known = tonumber(ARGV[5]), tonumber(ARGV[7])
+    if lease('own') == '' and known > 0 then least, known = math.max(least, tonumber(ARGV[9])), math.max(known, tonumber(ARGV[9])) end
+    local term = string.format('%.0f', math.max(tonumber(lease('term')) or 0, known) + 1)
     local seq, offset, seen = '0', '', tonumber(ARGV[6])
     local entry = redis.call('XREVRANGE', KEYS[2], '+', '-', 'COUNT', 1)[1]
     if entry then
@@ -84,13 +88,13 @@ enum FleetScripts {
     local same = lease('run') == ARGV[4] and 1 or 0
     redis.call('HSET', KEYS[1], 'term', term, 'holder', ARGV[1], 'own', term .. '@' .. ARGV[1], 'beat', '0', 'run', ARGV[4], 'since', ARGV[9])
     local epoch = lease('epoch')
-    local c = mark(tonumber(ARGV[5]), '0', 'k', 'take', 't', term, 'e', epoch, 's', seq, 'o', offset)
+    local c = mark(least, '0', 'k', 'take', 't', term, 'e', epoch, 's', seq, 'o', offset)
     return {term, c, seq, epoch, offset, lease('session'), same}
     """
 
   private static let beat = """
     redis.call('HSET', KEYS[1], 'v', ARGV[2], 'config', ARGV[3], 'seq', ARGV[4])
-    if ARGV[5] ~= '' then redis.call('HSET', KEYS[1], 'hosts', ARGV[5]) end
+    if ARGV[5] ~= '' then redis.call('HSET', KEYS[1], 'hosts', ARGV[5], 'may', ARGV[6], 'prefer', ARGV[7]) end
     return {redis.call('HINCRBY', KEYS[1], 'beat', 1), redis.call('HGET', KEYS[1], 'next') or ''}
     """
 

@@ -83,6 +83,8 @@ private final class OpenHistory: OpenCall {
   var pastWait: PastWait?
   /// All that the link has of the past was told while it waited.
   private var pastIsKnown = false
+  /// The link was waited for, and has not told what there is.
+  private var waitedInVain = false
   /// What its filter takes of the user's share while it waits.
   var hold: FilterHold?
   private var filter: EventFilter
@@ -129,6 +131,7 @@ private final class OpenHistory: OpenCall {
     guard let pending = session.openCall(number) as? OpenHistory else { return }
     pending.pastWait = nil
     pending.pastIsKnown = isKnown
+    pending.waitedInVain = !isKnown
     lookOn(number, in: session)
     pending.giveBackLease()
   }
@@ -151,7 +154,7 @@ private final class OpenHistory: OpenCall {
 
   /// Answers with what is kept of it.
   func answer(in session: LocalSession) {
-    if !pastIsKnown, let place = target.placeAhead(in: call.since) { return answer(place, in: session) }
+    if !pastIsKnown, let place = target.placeAhead(in: call.since) ?? placeless { return answer(place, in: session) }
     let page = HistoryPage(call, walk.replay, of: target.stream, byteLimit: byteLimit)
     session.reply(id) { out in
       out.key("events")
@@ -171,6 +174,12 @@ private final class OpenHistory: OpenCall {
     }
     // A question makes no user: a connection that was made for it goes again.
     target.review()
+  }
+
+  /// Where the newest events are asked for, and the link was waited for in vain.
+  private var placeless: PassedOver.Place? {
+    guard waitedInVain, call.since == nil else { return nil }
+    return PassedOver.Place(epoch: target.stream.epoch, sequence: target.stream.sequence)
   }
 
   /// Nothing is known of what came behind the caller's place, from which it goes on the next time.

@@ -159,8 +159,8 @@ final class OpenSubscribe: OpenCall {
 
   /// What the client is not to hear when the link tells it, which has not done so yet and may.
   private var untold: PassedOver? {
-    guard !pastIsKnown, !call.strict else { return nil }
-    let place = target.placeAhead(in: call.resume)
+    guard !pastIsKnown else { return nil }
+    let place = call.strict ? nil : target.placeAhead(in: call.resume)
     let hasPlace = if case .since? = call.resume { true } else { false }
     guard place != nil || !hasPlace && target.isPastUntold else { return nil }
     return PassedOver(place, until: target.toldPast.mark(on: target.channel))
@@ -174,7 +174,9 @@ final class OpenSubscribe: OpenCall {
       cancel(in: session)
       return session.drop(reason: "slow_consumer")
     }
-    if call.strict, !isComplete { throw .unrecoverable(target.stream) }
+    // Of what was asked for nothing is known where the link has not told it.
+    let isUntold = ahead?.place == nil && ahead != nil && call.resume != nil
+    if call.strict, !isComplete || isUntold { throw .unrecoverable(target.stream) }
     // Others of the user may have been made while this one waited.
     if call.subscription.flatMap({ subscriptions[$0] }) == nil {
       try gateway.quotas.checkSubscriptions(of: session.peer.uid, session.caller.quota)
@@ -199,7 +201,7 @@ final class OpenSubscribe: OpenCall {
       out.member("epoch", ahead?.place?.epoch ?? target.stream.epoch)
       out.member("seq", Int(ahead?.place?.sequence ?? target.stream.sequence))
       out.key("recovered")
-      out.bool(replay.isComplete)
+      out.bool(replay.isComplete && !isUntold)
       out.member("replayed", replay.eventCount)
       if replay.epoch != target.stream.epoch { out.member("first_epoch", replay.epoch) }
       StatusDocument.writeUpstream(target, into: &out)

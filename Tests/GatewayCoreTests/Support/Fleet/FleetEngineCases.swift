@@ -64,13 +64,13 @@ extension FleetEngineCase {
       let own = FleetOwn(term: 1, host: "a")
       let beat = FleetBeat(
         place: bench.place, own: own, version: 3, agreement: FleetAgreement("kind=x url=1"), sequence: 41,
-        hosts: 12)
+        census: FleetCensus(living: 12, willing: 3, prefers: true))
       _ = try bench.step(beat)
       let record = FleetLeaseRecord(try bench.rows(.lease))
       #expect(record.own == own)
       #expect([record.version, record.sequence] == [3, 41])
       #expect(record.agreement.digests == ["kind": "x", "url": "1"])
-      #expect(record.hosts == 12)
+      #expect([record.hosts, record.willing] == [12, 3] && record.isPreferred)
       // Not known yet: what was said before stays.
       _ = try bench.step(FleetBeat(place: bench.place, own: own, version: 3))
       #expect(FleetLeaseRecord(try bench.rows(.lease)).hosts == 12)

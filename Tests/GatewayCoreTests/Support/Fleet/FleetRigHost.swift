@@ -89,9 +89,10 @@ final class FleetRigHost {
     holder = FleetHolder(settings, rig, engine: engine, timers: timers, random: world.random) { [link] in link.tops }
     program = FleetRigProgram(self, world)
     keeper = HolderKeeper(self)
+    holder.wallMilliseconds = { [unowned world] in 1_000_000 + world.time.now.nanoseconds / 1_000_000 }
     holder.onWant = { [weak self] in self?.want($0) }
     holder.onCut = { [weak self] in self?.cut() }
-    holder.rank = { [link] in link.roster.rank(of: link.host) }
+    holder.rank = { [link] in link.roster.rank(of: link.host, prefers: false) }
     link.onDown = { [weak holder] in holder?.otherClosed() }
     ways.delivery = { [weak self] in self?.deliver($0) }
     engine.deliver = { [weak self] in self?.deliver($0) }

@@ -24,7 +24,7 @@ extension FleetStore {
     case .beat:
       let beat = number(keys[0], "beat") + 1
       set(keys[0], ["beat": String(beat), "v": texts[1], "config": texts[2], "seq": texts[3]])
-      if !texts[4].isEmpty { set(keys[0], ["hosts": texts[4]]) }
+      if !texts[4].isEmpty { set(keys[0], ["hosts": texts[4], "may": texts[5], "prefer": texts[6]]) }
       return .reply(.array([.integer(Int64(beat)), .bytes(Array((text(keys[0], "next") ?? "").utf8))]))
     case .move:
       set(keys[0], ["next": texts[1]])
@@ -52,10 +52,15 @@ extension FleetStore {
     let next = text(keys[0], "next") ?? ""
     guard next == "" || next == "*" || next == texts[0] || texts[7] == "1" else { return .reply(.null) }
     remove(["next"], of: keys[0])
-    let term = max(number(keys[0], "term"), UInt64(texts[6]) ?? 0) + 1
+    var (least, known) = (UInt64(texts[4]) ?? 0, UInt64(texts[6]) ?? 0)
+    if text(keys[0], "own") == nil, known > 0 {
+      let wall = UInt64(texts[8]) ?? 0
+      (least, known) = (max(least, wall), max(known, wall))
+    }
+    let term = max(number(keys[0], "term"), known) + 1
     let last = newest(of: keys[1])
     let top = content.streams[keys[1]]?.last.conversation ?? 0
-    let conversation = max(number(keys[0], "c"), UInt64(texts[4]) ?? 0, top) + 1
+    let conversation = max(number(keys[0], "c"), least, top) + 1
     let seen = UInt64(texts[5]) ?? 0
     var sequence: UInt64 = 0
     if let last {
