@@ -145,7 +145,9 @@ final class FleetBox {
   func begin(_ life: UInt64, _ names: [String]) {
     if !hasDisk, last == nil { forgetOutcomes() }
     (self.life, last) = (life, life)
-    unknown = names.filter { numbers[$0] == nil && leaving[$0] == nil }.sorted()
+    // Names of one process end with a number that has as many digits as it needs: this is the order of their acceptance.
+    unknown = names.filter { numbers[$0] == nil && leaving[$0] == nil }
+      .sorted { ($0.utf8.count, $0) < ($1.utf8.count, $1) }
     settle()
   }
 

@@ -1,16 +1,27 @@
+/// What outlives a conversation about the durable sends of hosts that died, for as long as this host holds: how often each
+/// was written, and the links that broke while it was under way. Decision 0089.
+final class FleetTries {
+  fileprivate var writes: [String: Int] = [:]
+  fileprivate var suspicions: [String: Suspicion] = [:]
+
+  /// This host holds no more, or anew.
+  func forget() { (writes, suspicions) = ([:], [:]) }
+
+  fileprivate func forget(_ name: String) { (writes[name], suspicions[name]) = (nil, nil) }
+}
+
 /// The durable sends of hosts that died, in one conversation of the holder: which of them are to be written, and how often.
 /// It writes nothing itself.
 final class FleetCarrier {
   private struct Carried {
     var send: FleetSend
-    /// Here; what its own host had written before counts as none.
-    var writes = 0
     /// Nil when it is finished.
     var asks: [UInt64]? = []
     var timer: Timers.ID?
   }
 
   private let timers: Timers
+  private let tries: FleetTries
   /// In milliseconds since 1970.
   private let wall: () -> Int64
   /// By the names of their rows: all that were taken in this conversation.
@@ -21,7 +32,8 @@ final class FleetCarrier {
   /// What has become of one.
   var onEnd: (String, FleetSendEnd) -> Void = { _, _ in }
 
-  init(timers: Timers, wall: @escaping () -> Int64) {
+  init(_ tries: FleetTries, timers: Timers, wall: @escaping () -> Int64) {
+    self.tries = tries
     self.timers = timers
     self.wall = wall
   }
@@ -38,6 +50,10 @@ final class FleetCarrier {
         wait(for: send)
         return false
       }
+      if let suspicion = tries.suspicions[send.name], suspicion.isSuspected {
+        tryLater(send, suspicion)
+        return false
+      }
       if let value = send.entry.coalescing, let last = newest[value.of(send.host)], send.gives(wayTo: last) {
         end(send.name, FleetSendEnd(.dropped, reason: OutboxEntry.coalesced))
         return false
@@ -50,13 +66,13 @@ final class FleetCarrier {
   func admits(_ name: String) -> Bool {
     guard let carried = carried[name], carried.asks != nil else { return false }
     guard isOver(carried.send) else { return true }
-    end(name, carried.writes == 0 ? FleetSendEnd(.expired) : Self.unanswered)
+    end(name, writes(of: name) == 0 ? FleetSendEnd(.expired) : unanswered(name))
     return false
   }
 
   /// One was written, with that number where an acknowledgement is awaited.
   func wrote(_ name: String, ack: UInt64?) {
-    carried[name]?.writes += 1
+    tries.writes[name, default: 0] += 1
     guard let ack, let send = carried[name]?.send else { return }
     carried[name]?.asks?.append(ack)
     wait(for: send)
@@ -67,18 +83,44 @@ final class FleetCarrier {
   func finish(_ name: String) -> [UInt64] {
     guard let asks = carried[name]?.asks else { return [] }
     carried[name]?.asks = nil
+    tries.forget(name)
     timers.cancel(carried[name]?.timer)
     // The name is all that has to be known of it.
     carried[name]?.send.entry.message = PreparedMessage(event: "", body: [])
     return asks
   }
 
-  func close() {
-    for one in carried.values { timers.cancel(one.timer) }
+  /// The conversation is over. `isBlamed`: what was under way may be why.
+  func close(isBlamed: Bool) {
+    for (name, one) in carried {
+      timers.cancel(one.timer)
+      if isBlamed, one.asks?.isEmpty == false { tries.suspicions[name, default: Suspicion()].linkBroke(at: timers.now) }
+    }
     carried = [:]
   }
 
-  private static let unanswered = FleetSendEnd(.lost, reason: "ack_timeout")
+  private func unanswered(_ name: String) -> FleetSendEnd {
+    FleetSendEnd(
+      .lost, reason: tries.suspicions[name]?.isSuspected == true ? OutboxEntry.suspected : "ack_timeout")
+  }
+
+  /// What its own host had written before counts as none.
+  private func writes(of name: String) -> Int { tries.writes[name] ?? 0 }
+
+  /// What may be why links broke has its turn after a pause, alone as far as it goes.
+  private func tryLater(_ send: FleetSend, _ suspicion: Suspicion) {
+    guard writes(of: send.name) <= send.entry.retries ?? 0 else { return end(send.name, unanswered(send.name)) }
+    carried[send.name]?.timer = timers.at(max(suspicion.due ?? timers.now, timers.now)) { [weak self] in
+      guard let self, carried[send.name]?.asks != nil else { return }
+      guard !isTrying else { return tryLater(send, Suspicion.known(at: timers.now)) }
+      onDue(send)
+    }
+  }
+
+  /// A suspected one is under way.
+  private var isTrying: Bool {
+    carried.contains { $1.asks?.isEmpty == false && tries.suspicions[$0]?.isSuspected == true }
+  }
 
   private func isOver(_ send: FleetSend) -> Bool { send.entry.expires.map { $0 <= wall() } ?? false }
 
@@ -91,8 +133,8 @@ final class FleetCarrier {
 
   private func waitedEnough(_ name: String) {
     guard let carried = carried[name], carried.asks != nil else { return }
-    guard carried.writes <= carried.send.entry.retries ?? 0, !isOver(carried.send) else {
-      return end(name, Self.unanswered)
+    guard writes(of: name) <= carried.send.entry.retries ?? 0, !isOver(carried.send) else {
+      return end(name, unanswered(name))
     }
     onDue(carried.send)
   }

@@ -26,6 +26,7 @@ final class FleetHolder {
   private var drainEnd: MonotonicInstant?
   /// What this host writes for hosts that died, by the names of their rows, without contents.
   private(set) var adopted: [String: FleetSend] = [:]
+  private let tries = FleetTries()
   /// What goes on when it is known what was adopted.
   private var adoptions: [() -> Void] = []
 
@@ -230,6 +231,7 @@ final class FleetHolder {
   private func end() {
     publisher.end()
     closeWriter()
+    tries.forget()
     adopted = [:]
     hosts.end()
     reach.settle()
@@ -290,6 +292,7 @@ final class FleetHolder {
     guard let tap, let own = lease.own else { return }
     let writer = FleetWriter(
       opened, own, place, engine: engine, timers: timers, tap: tap, confirmed: connector.confirmedInterests,
+      tries: tries,
       wall: { [weak self] in self?.wallMilliseconds() ?? 0 }
     ) { [connector] in
       connector.check($0, acknowledged: $1)
@@ -354,7 +357,7 @@ final class FleetHolder {
     guard tap === self.tap else { return }
     self.tap = nil
     if holds { reach.lost() }
-    closeWriter()
+    closeWriter(failure)
     publisher.ended(failure ?? UpstreamFailure(.fleet, "the holder closed its link"))
     // The next conversation goes on behind what was said to the hosts, and not behind what was heard here.
     if let known = connector.resumption, holds, !publisher.offset.isEmpty {
@@ -362,8 +365,8 @@ final class FleetHolder {
     }
   }
 
-  private func closeWriter() {
-    writer?.close()
+  private func closeWriter(_ failure: UpstreamFailure? = nil) {
+    writer?.close(failure)
     writer = nil
     adoptions = []
     engine.readNoMore(place.key(.up), for: self)

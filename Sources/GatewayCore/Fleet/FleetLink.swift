@@ -286,6 +286,9 @@ final class FleetLink {
   /// What the engine refuses that every host has to do; nil where it refuses nothing.
   var refusal: FleetRefusal? { joinRefusal ?? roster.refusal }
 
+  /// What it has said and the holder has not confirmed.
+  var unconfirmed: Int { channel?.isInConversation == true ? flights.count : 0 }
+
   /// Events that this host has not read, as far as the lease tells; nil while it reads none.
   var behind: UInt64? {
     guard channel != nil, let record = roster.record else { return nil }
@@ -338,7 +341,7 @@ extension FleetLink: FleetEngineReceiver {
 
   private func take(_ record: FleetRecord, _ channel: FleetChannel) {
     guard record.position > read else { return }
-    guard let entry = FleetEntry(record.fields) else {
+    guard let entry = FleetEntry(record.fields), record.position.number > 0 || entry.head == nil else {
       read = record.position
       return
     }

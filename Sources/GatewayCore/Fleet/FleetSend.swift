@@ -67,6 +67,9 @@ extension OutboxEntry {
     return fields
   }
 
+  /// In milliseconds: no program waits for less between two writes of the same.
+  private static let shortestAckTimeout: Int64 = 100
+
   /// Nil for what has no message.
   init?(_ fields: FleetFields, id: String, to target: OutboxTarget) {
     guard let message = PreparedMessage(fields) else { return nil }
@@ -76,8 +79,8 @@ extension OutboxEntry {
       message: message, delivery: fields.text("d").flatMap { DeliveryLevel(rawValue: $0) } ?? .durable,
       fingerprint: fields.number("f") ?? 0, created: signed("c") ?? 0, expires: signed("e"))
     groups = (fields.text("g") ?? "").split(separator: ",").compactMap { UInt32($0) }
-    retries = fields.number("r").map { Int(clamping: $0) }
-    ackTimeout = signed("l")
+    retries = fields.number("r").map { min(Int(clamping: $0), Retry.limit) }
+    ackTimeout = signed("l").map { max($0, Self.shortestAckTimeout) }
     coalesce = fields.text("m")
     key = fields.text("j")
   }

@@ -71,12 +71,14 @@ final class FleetWriter {
   /// A row of the fleet has its outcome.
   var onCarried: (String) -> Void = { _ in }
 
+  /// Most hosts that it takes something from.
+  static let hostsLimit = 50_000
   /// Bytes that the link has not taken, beyond which nothing more is written.
   static let unsentLimit = 1 << 20
 
   init(
     _ opened: FleetOpened, _ own: FleetOwn, _ place: FleetPlace, engine: any FleetEngine, timers: Timers, tap: FleetTap,
-    confirmed: ConfirmedInterests, wall: @escaping () -> Int64,
+    confirmed: ConfirmedInterests, tries: FleetTries, wall: @escaping () -> Int64,
     check: @escaping (PreparedMessage, Bool) -> MessageProblem?
   ) {
     conversation = opened.conversation
@@ -85,7 +87,7 @@ final class FleetWriter {
     self.tap = tap
     self.confirmed = confirmed
     self.check = check
-    carrier = FleetCarrier(timers: timers, wall: wall)
+    carrier = FleetCarrier(tries, timers: timers, wall: wall)
     carrier.onDue = { [weak self] in
       self?.waiting.append(Self.waiting($0))
       self?.flush()
@@ -96,10 +98,11 @@ final class FleetWriter {
   /// Whether calls of hosts are taken.
   var isReading: Bool { state == .reading }
 
-  func close() {
+  /// `failure`: how the conversation ended; nil where it was closed here.
+  func close(_ failure: UpstreamFailure?) {
     state = .over
     timers.cancel(look)
-    carrier.close()
+    carrier.close(isBlamed: failure?.reason.mayBeCausedByMessage == true)
     waiting = Ring()
     unseen = Ring()
   }
@@ -180,7 +183,9 @@ final class FleetWriter {
   }
 
   func take(_ entry: FleetUpEntry) {
-    guard entry.conversation == conversation, entry.life >= lives[entry.host] ?? 0, state != .over else { return }
+    guard entry.conversation == conversation, entry.life >= lives[entry.host] ?? 0, state != .over,
+      lives[entry.host] != nil || lives.count < Self.hostsLimit
+    else { return }
     noteLife(entry.life, of: entry.host)
     // Sent twice, or one before it is missing: its host resends that.
     guard entry.number == next[entry.host] ?? 1 else { return }

@@ -245,12 +245,13 @@ extension LocalError {
     case .refused(let refusal):
       self.init(down: UpstreamFailure(.fleet, refusal.sentence(of: "the fleet's server")))
     case .neverHeld:
-      self.init(.conflict, "No host has ever had the link of '\(upstream)'; see what 'fleet.list' says of each host.")
+      self.init(
+        .conflict, "No host has ever had the link of '\(upstream)'; see what 'gatewayctl fleet' says of each host.")
     case .unknownHost(let known):
       let nearest = NearestName.of(name, among: known).map { "did you mean '\($0)'?" }
       self = .invalid(
         "host",
-        "The fleet has no host called '\(name.shortened(to: 64))'; \(nearest ?? "'fleet.list' has those that there are.")"
+        "The fleet has no host called '\(name.shortened(to: 64))'; \(nearest ?? "'gatewayctl fleet' shows those that there are.")"
       )
     case .mayNotHold:
       self = .invalid(
@@ -270,7 +271,7 @@ extension LocalError {
     case .tooLate:
       self.init(
         .expired,
-        "The link of '\(upstream)' was to go, but no other host has taken it in time; see what 'fleet.list' and their logs say."
+        "The link of '\(upstream)' was to go, but no other host has taken it in time; see what 'gatewayctl fleet' and their logs say."
       )
     }
   }

@@ -24,7 +24,7 @@ enum FleetDocument {
       let own = holder?.lease.mayWriteUntil.map { max(.zero, $0 - now) }
       $0.member("lease", (holder?.holds == true ? own ?? .zero : link.roster.leaseLeft)?.milliseconds)
       $0.member("behind", link.behind.map { Int(clamping: $0) })
-      $0.member("unconfirmed", link.flights.count)
+      $0.member("unconfirmed", link.unconfirmed)
       $0.member("hosts", link.roster.presentCount)
       $0.member("carried", holder?.adopted.count ?? 0)
       $0.member("warning", warning(fleet))

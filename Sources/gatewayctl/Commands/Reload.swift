@@ -18,7 +18,7 @@ enum ReloadCommand: Subcommand {
       let changed = names.compactMap { try? JSONValue.parse($0.span.bytes).stringValue }
       let what = changed.isEmpty ? "nothing changed" : "changed: \(changed.joined(separator: ", "))"
       try context.confirm(result, "the configuration was read again; \(what)")
-      for table in changed where ["[socket]", "[state]"].contains(table) {
+      for table in changed where ["[socket]", "[state]", "[fleet]"].contains(table) {
         context.diagnostics.error("\(table) is used from the next start of the daemon on; restart it")
       }
       return .done

@@ -118,7 +118,7 @@ extension StatusView {
     let redis = fleet["redis"] ?? .null
     let holder = fleet["holder"]?.stringValue
     var parts: [String] = []
-    if fleet["role"]?.stringValue == "holder" {
+    if fleet["role"]?.stringValue == "holder", fleet["holds"]?.boolValue != false {
       parts.append("this host has the fleet's link")
     } else {
       parts.append(holder.map { "the fleet's link is at \($0)" } ?? "no host has the fleet's link")

@@ -5,6 +5,7 @@ import Testing
 @Suite struct FleetCarrierTests {
   private let time = FakeTime()
   private let timers: Timers
+  private let tries = FleetTries()
   private let carrier: FleetCarrier
   private final class Notes { var all: [String] = [] }
   private let notes = Notes()
@@ -12,7 +13,7 @@ import Testing
   init() {
     let time = time
     timers = Timers(time: time)
-    carrier = FleetCarrier(timers: timers) { time.wallMilliseconds }
+    carrier = FleetCarrier(tries, timers: timers) { time.wallMilliseconds }
     let notes = notes
     carrier.onDue = { notes.all.append("due \($0.name)") }
     carrier.onEnd = { notes.all.append("\($1.state) \($0)") }
@@ -45,6 +46,40 @@ import Testing
     let rows = ["b/z": row(9), "b/a": row(10), "a/x": row(30), "b/m": row(2)]
     #expect(take(rows) == ["a/x", "b/m", "b/z", "b/a"])
     #expect(take(rows.merging(["c/n": row(1)]) { $1 }) == ["c/n"])
+  }
+
+  /// The durable send at which a server hangs up, of a host that died.
+  @Test func whatBreaksEachLinkIsTriedAloneAfterPausesAndEndsWithItsRetries() {
+    let rows = ["b/1": row(1, retries: 3), "b/2": row(2, retries: 3)]
+    for _ in 0..<2 {
+      #expect(take(rows) == ["b/1", "b/2"])
+      for name in ["b/1", "b/2"] { carrier.wrote(name, ack: 7) }
+      carrier.finish("b/2")
+      carrier.close(isBlamed: true)
+    }
+    #expect(take(rows) == ["b/2"])
+    carrier.finish("b/2")
+    #expect(pass(0) == [])
+    #expect(pass(1) == ["due b/1"])
+    carrier.wrote("b/1", ack: 8)
+    carrier.close(isBlamed: true)
+    #expect(take(["b/1": row(1, retries: 3)]) == [])
+    #expect(pass(4) == [])
+    #expect(pass(1) == ["due b/1"])
+    carrier.wrote("b/1", ack: 9)
+    carrier.close(isBlamed: true)
+    #expect(take(["b/1": row(1, retries: 3)]) == [])
+    #expect(notes.all == ["lost b/1"])
+  }
+
+  @Test func whatARowSaysOfRetriesHasTheLimitsOfPrograms() {
+    var fields = FleetFields()
+    PreparedMessage(event: "e", body: []).add(to: &fields)
+    fields.add("r", UInt64.max)
+    fields.add("l", "0")
+    let sends = FleetSend.waiting(
+      in: ["b/1": FleetBoxRow.waiting(fields).bytes], of: FleetPlace(fleet: "f", upstream: "u"))
+    #expect(sends.map(\.entry.retries) == [100] && sends.map(\.entry.ackTimeout) == [100])
   }
 
   @Test func anOlderSendWithTheSameValueGivesWay() {

@@ -20,7 +20,7 @@ import Testing
     let (tap, sink) = (try #require(connector.tap), sink)
     writer = FleetWriter(
       FleetOpened(conversation: conversation, up: .start), own, scene.place, engine: scene.engine, timers: scene.timers,
-      tap: tap, confirmed: .all, wall: { [scene] in scene.time.wallMilliseconds }
+      tap: tap, confirmed: .all, tries: FleetTries(), wall: { [scene] in scene.time.wallMilliseconds }
     ) { sink.check($0, acknowledged: $1) }
     writer.carry([])
   }
@@ -63,7 +63,7 @@ import Testing
 
   @Test func whatWaitsDoesNotOutliveItsConversation() {
     say(1, "one")
-    writer.close()
+    writer.close(nil)
     mayWrite()
     scene.turn(by: .seconds(1))
     #expect(sink.takeAll() == [])

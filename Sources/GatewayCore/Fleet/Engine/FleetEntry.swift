@@ -164,9 +164,9 @@ struct FleetMarker: Equatable, Sendable {
   }
 
   init?(_ fields: FleetFields) {
-    guard let term = fields.number("t"), let epoch = fields.text("e"), let sequence = fields.number("s") else {
-      return nil
-    }
+    guard let term = fields.number("t"), let epoch = fields.text("e"), let sequence = fields.number("s"),
+      max(term, sequence) <= FleetPosition.highest
+    else { return nil }
     let kind: Kind? =
       switch fields.text("k") {
       case "take": .take

@@ -204,8 +204,12 @@ struct FleetHostRow: Equatable, Sendable {
   /// What stands in place of the beat of an adopted host.
   static let adopted = "-"
 
+  /// Bytes of the longest row that a host writes, and some more.
+  static let limit = 4_096
+
   /// From `LIFE:BEAT:DETAILS`.
   init?(_ bytes: [UInt8]) {
+    guard bytes.count <= Self.limit else { return nil }
     let parts = bytes.split(separator: UInt8(ascii: ":"), maxSplits: 2, omittingEmptySubsequences: false)
     guard parts.count == 3, let life = UInt64(String(decoding: parts[0], as: UTF8.self)),
       let fields = FleetFields(packed: parts[2]), let details = FleetHostDetails(fields)

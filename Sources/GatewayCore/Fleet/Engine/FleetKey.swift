@@ -70,6 +70,12 @@ struct FleetPosition: Hashable, Comparable, Sendable, CustomStringConvertible {
   /// Before everything.
   static let start = FleetPosition(0, 0)
 
+  /// No number of a fleet is higher: beyond it those of the scripts, which are Lua's, are not exact.
+  static let highest: UInt64 = 1 << 53
+
+  /// Whether a holder or a server would give it.
+  var isPlausible: Bool { conversation <= Self.highest && number <= Self.highest }
+
   init(_ conversation: UInt64, _ number: UInt64) {
     self.conversation = conversation
     self.number = number

@@ -79,7 +79,9 @@ extension FleetStep {
     }
   }
 
-  static func number(_ reply: FleetReply) -> UInt64? { text(reply).flatMap { UInt64($0) } }
+  static func number(_ reply: FleetReply) -> UInt64? {
+    text(reply).flatMap { UInt64($0) }.flatMap { $0 <= FleetPosition.highest ? $0 : nil }
+  }
 }
 
 extension [[UInt8]] {

@@ -82,6 +82,9 @@ struct FleetUpEntry: Equatable, Sendable {
     case drop(Interest)
   }
 
+  /// Bytes of the longest name of a host.
+  static let hostLimit = 256
+
   var host: String
   /// Which life of the host says it.
   var life: UInt64
@@ -133,7 +136,8 @@ struct FleetUpEntry: Equatable, Sendable {
   /// Nil for what no host of this version writes.
   init?(_ fields: FleetFields) {
     guard let host = fields.text("h"), let life = fields.number("i"), let conversation = fields.number("c"),
-      let number = fields.number("k"), let call = Self.call(fields)
+      let number = fields.number("k"), number <= FleetPosition.highest, life <= FleetPosition.highest,
+      host.utf8.count <= Self.hostLimit, let call = Self.call(fields)
     else { return nil }
     self.init(host: host, life: life, conversation: conversation, number: number, call: call)
   }

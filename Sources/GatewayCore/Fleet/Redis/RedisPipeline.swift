@@ -47,6 +47,9 @@ final class RedisPipeline {
   /// Told of each refusal, and with nil that nothing of an upstream is refused any more.
   var onRefusal: (FleetPlace, RedisRefusals.Refusal?) -> Void = { _, _ in }
 
+  /// Most bytes of a list that is answered.
+  private static let listLimit = 64 << 20
+
   init(on connection: RedisConnection, timers: Timers, settings: RedisSettings) {
     self.connection = connection
     self.timers = timers
@@ -100,6 +103,7 @@ final class RedisPipeline {
     nextNumber += 1
     calls.append(Call(number: number, subject: subject, mustLast: mustLast, settle: settle))
     var elements: [FleetReply] = []
+    var size = 0
     connection.ask(opening: isList ? 1 : 0, write) { [unowned self] nodes, bytes, isLast in
       if case .error(let range)? = nodes.first, elements.isEmpty {
         return answer(number, .error(RedisError(bytes.extracting(range))))
@@ -107,7 +111,11 @@ final class RedisPipeline {
       var rest = nodes[...]
       guard let value = FleetReply(&rest, bytes) else { return .senseless("an empty value") }
       guard isList else { return answer(number, .value(value)) }
-      if value != .array([]) { elements.append(value) }
+      if value != .array([]) {
+        elements.append(value)
+        size += bytes.byteCount
+        guard size <= Self.listLimit else { return .senseless("a list without an end") }
+      }
       return isLast ? answer(number, .value(.array(elements))) : nil
     }
   }

@@ -289,8 +289,16 @@ final class RedisReading {
       guard question.at != nil, let record = FleetRecord(nodes, bytes) else {
         return .senseless("no entry of a stream")
       }
+      guard record.position.isPlausible else {
+        // It is not passed over: what the holder says afterwards would stand before it.
+        if !question.isRefused {
+          refused(question, RedisError("ERR it has an entry at \(record.position), where no host puts one"))
+        }
+        question.isRefused = true
+        break
+      }
       question.entries += 1
-      if !question.isCut { gathered.append(record) }
+      if !question.isCut, !question.isRefused { gathered.append(record) }
     case .simple?, .integer?, nil: return .senseless("no entry of a stream")
     }
     state = .asking(question)
