@@ -33,6 +33,7 @@ final class FleetLink {
   private(set) var flights = FleetFlights()
   private(set) var conversation: UInt64 = 0
   private var spokenLife: UInt64 = 0
+  private var spokenEpoch: String?
   /// What this host says of itself.
   var details: FleetHostDetails {
     didSet { if details != oldValue { act(presence.handle(.rang, at: timers.now)) } }
@@ -121,7 +122,9 @@ final class FleetLink {
       guard let self, channel != nil, engine.server?.run == run else { return }
       switch outcome {
       case .done(let newest?):
-        if newest.position.conversation < read.conversation { goBack(to: newest.position) }
+        if newest.position.conversation < read.conversation || isOfAnotherConversation(newest) {
+          goBack(to: newest.position)
+        }
       case .done(nil), .refused: break
       case .fenced, .unanswered: return
       }
@@ -130,8 +133,18 @@ final class FleetLink {
     }
   }
 
-  /// To the beginning of a conversation: its opening is read again, and what was told of it is not told again.
+  /// Two servers may have given the same number, while one of them did not know that it was replaced.
+  private func isOfAnotherConversation(_ record: FleetRecord) -> Bool {
+    guard record.position.conversation == read.conversation, let entry = FleetEntry(record.fields) else { return false }
+    let other = if case .marker(let marker) = entry { marker.epoch } else { entry.head?.epoch }
+    return other.map { $0 != epoch } ?? false
+  }
+
+  /// To the beginning of a conversation: its opening is read again, and what was told of it is not told again. The replies
+  /// are read from there on as well.
   private func goBack(to position: FleetPosition) {
+    readReplies = min(readReplies, FleetPosition(position.conversation - min(1, position.conversation), .max))
+    engine.readOn(place.key(.replies(host: host)), after: readReplies, for: self)
     lasts.removeAll { $0.conversation > position.conversation }
     told = lasts.map(\.number).max() ?? 0
     read = FleetPosition(position.conversation - min(1, position.conversation), .max)
@@ -143,8 +156,8 @@ final class FleetLink {
   /// A conversation that this host takes part in. What it said in the same one before, by another channel but in the same
   /// life, is still said.
   func takePart(in conversation: UInt64, _ life: UInt64) {
-    guard conversation != self.conversation || life != spokenLife else { return }
-    (self.conversation, spokenLife) = (conversation, life)
+    guard conversation != self.conversation || life != spokenLife || epoch != spokenEpoch else { return }
+    (self.conversation, spokenLife, spokenEpoch) = (conversation, life, epoch)
     flights = FleetFlights()
   }
 

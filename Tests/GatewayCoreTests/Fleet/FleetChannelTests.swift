@@ -114,6 +114,39 @@ import Testing
     #expect(owner.takeAll() == ["opened", "e1/2 2"])
   }
 
+  /// One host took over at a master that had been replaced already, and another one at the new master.
+  @Test func aConversationOfTheSameNumberAtAnotherServerIsAnotherOne() {
+    scene.open(scene.take("b"))
+    scene.store.copyToReplica()
+    let lost = scene.open(scene.take("c"), epoch: "e2")
+    let channel = dial()
+    #expect(channel.state == .open(lost))
+    channel.write(message("lost"), ack: nil)
+    scene.store.failOver()
+    let present = scene.open(scene.take("d"), epoch: "e3")
+    #expect(present == lost)
+    scene.turn(by: .seconds(1))
+    #expect(owner.takeAll().last == "ended: fleet, the link of the fleet was opened anew")
+    let next = dial()
+    #expect(next.state == .open(present))
+    next.write(message("new"), ack: nil)
+    scene.settle()
+    #expect(said == ["\(present)/1 new"])
+  }
+
+  @Test func numbersThatNoHostGivesEndNothing() {
+    let conversation = scene.open(scene.take("b"))
+    _ = dial()
+    var marker = FleetFields()
+    FleetMarker(.open(hosts: 1), term: 1, epoch: "e2", sequence: .max).add(to: &marker)
+    let events = scene.place.key(.events)
+    _ = scene.store.append(marker, to: events, at: FleetPosition(conversation + 1, 0))
+    let event = FleetScene.event("x", epoch: "e2").fields
+    _ = scene.store.append(event, to: events, at: FleetPosition(conversation + 2, 0))
+    scene.settle()
+    #expect(owner.takeAll() == ["opened"])
+  }
+
   @Test func aHostThatComesWhenTheOpeningIsForgottenTakesPart() {
     let conversation = scene.open(scene.take("b"))
     for number in 1...3 as ClosedRange<UInt64> {

@@ -51,6 +51,24 @@ import Testing
     #expect(rig.listener.words.suffix(2) == [.end("re:h"), .end("ev")])
   }
 
+  @Test func anEntryFarAheadIsNotPassedOver() {
+    let rig = RedisRig()
+    rig.gain()
+    _ = rig.sent(on: rig.last)
+    rig.engine.readOn(rig.place.key(.events), after: .start, for: rig.listener)
+    rig.advance(.zero)
+    _ = rig.sent(on: rig.last)
+    let entry = "*2\r\n$22\r\n18446744073709551614-0\r\n*2\r\n$1\r\nn\r\n$1\r\n1\r\n"
+    answer("*1\r\n*2\r\n$11\r\ngw:f:{u}:ev\r\n*1\r\n" + entry, rig)
+    #expect(rig.listener.positions(of: "ev") == [] && rig.sent(on: rig.last) == [])
+    #expect(rig.engine.refusal(of: rig.place)?.detail.contains("18446744073709551614-0") == true)
+    // It is gone.
+    rig.advance(.seconds(1))
+    #expect(rig.sent(on: rig.last) == ["XREAD COUNT 1000 STREAMS gw:f:{u}:ev 0-0"])
+    answer("*-1\r\n", rig)
+    #expect(rig.engine.refusal(of: rig.place) == nil)
+  }
+
   @Test func anUpstreamThatCannotBeReadDoesNotHoldUpTheOthers() {
     let rig = RedisRig()
     rig.gain()
