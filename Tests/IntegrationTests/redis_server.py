@@ -102,6 +102,29 @@ class RedisServer:
         output, _ = await within(process.communicate(), f"Redis to {words[0]}")
         return output.decode().replace("\r", "").removesuffix("\n").split("\n")
 
+    async def replication(self):
+        """What it says of its replication."""
+        return dict(line.split(":", 1) for line in await self.lines("INFO", "replication") if ":" in line)
+
+    async def follow(self, master):
+        """Becomes the replica of another server."""
+        await self.command("REPLICAOF", master.host, str(master.port))
+
+    async def until_linked(self):
+        """Waits until it has the data of its master."""
+        await self._until_link("up", "the replica to follow its master")
+
+    async def until_unlinked(self):
+        """Waits until it knows that it has lost its master."""
+        await self._until_link("down", "the replica to lose its master")
+
+    async def _until_link(self, state, what):
+        async def ask():
+            while (await self.replication()).get("master_link_status") != state:
+                await asyncio.sleep(0.02)
+
+        await within(ask(), what)
+
     async def kill(self):
         await processes.kill(self.process)
 

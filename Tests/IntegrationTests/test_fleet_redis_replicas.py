@@ -92,9 +92,9 @@ async def nodes(folder):
             made.append(await redis_server.RedisServer(
                 folder / f"redis{number}", ["--repl-diskless-sync-delay", "0", "--repl-ping-replica-period", "1"]).start())
         for one in made[1:]:
-            await one.command("REPLICAOF", made[0].host, str(made[0].port))
+            await one.follow(made[0])
         for one in made[1:]:
-            await linked(one)
+            await one.until_linked()
         return made
 
     yield make
@@ -102,17 +102,6 @@ async def nodes(folder):
         with contextlib.suppress(ProcessLookupError):
             one.resume()
         await one.close()
-
-
-async def linked(replica):
-    """Waits until a replica has the data of its master."""
-    async def ask():
-        while "online" != await replica.command("--raw", "EVAL", SYNCED, "0"):
-            await asyncio.sleep(0.02)
-
-    await within(ask(), "the replica to follow its master")
-
-SYNCED = "return string.find(redis.call('INFO', 'replication'), 'master_link_status:up') and 'online' or 'no'"
 
 
 def configuration(chat, nodes, host="a", **settings):
@@ -175,7 +164,7 @@ async def test_failovers_of_sentinel_lose_nothing_that_was_accepted(daemons, cha
 
         # The old master lives on, and says that it is one no more.
         await failover(lambda: sentinel.command("FAILOVER", "m"))
-        await linked(three[0])
+        await three[0].until_linked()
         first = fleet(await hosts[0].status())["redis"]["server"]
         assert first != f"127.0.0.1:{three[0].port}"
         master = next(one for one in three if str(one.port) == first.rpartition(":")[2])

@@ -12,7 +12,7 @@ from daemon import Daemon
 from fleet_hosts import holder
 from patience import SOON, within
 from programs import GATEWAYD
-from test_fleet_redis_replicas import Sentinel, linked
+from test_fleet_redis_replicas import Sentinel
 
 pytestmark = pytest.mark.skipif(redis_server.program() is None, reason=redis_server.MISSING)
 
@@ -36,9 +36,9 @@ class Place:
             one.wrapper, one.host = self.network.wrapper(self.network.hosts[number]), f"10.78.1.{10 + number}"
             self.nodes.append(await one.start())
         for one in self.nodes[1:]:
-            await one.command("REPLICAOF", self.nodes[0].host, str(self.nodes[0].port))
+            await one.follow(self.nodes[0])
         for one in self.nodes[1:]:
-            await linked(one)
+            await one.until_linked()
         for number, one in enumerate(self.nodes):
             self.sentinels.append(await Sentinel(self.folder / f"sentinel{number}", one.wrapper, one.host).start(
                 self.nodes[0], quorum=2))
