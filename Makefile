@@ -129,9 +129,9 @@ kill-loop: build environments ## kills the daemon KILLS times while it promises 
 		GATEWAY_BIN_DIR=$(or $(GATEWAY_BIN_DIR),$(CURDIR)/.build/debug) \
 		$(CURDIR)/$(VENV)/eio4/bin/python $$loop.py --rounds $(KILLS) || exit 1; done
 
-fleet-loop: build environments ## FAULTS=500 rounds of random faults under three hosts that share a link by Redis: what was promised against what the server has
+fleet-loop: build environments ## FAULTS=500 rounds of random faults under three hosts that share a link by Redis (COPIES=1: with replicas, and fails over): what was promised against what the server has
 	cd Tests/IntegrationTests && GATEWAY_BIN_DIR=$(or $(GATEWAY_BIN_DIR),$(CURDIR)/.build/debug) \
-		$(CURDIR)/$(VENV)/eio4/bin/python fleet_loop.py --rounds $(FAULTS) $(if $(SEED),--seed $(SEED))
+		$(CURDIR)/$(VENV)/eio4/bin/python fleet_loop.py --rounds $(FAULTS) $(if $(SEED),--seed $(SEED)) $(if $(COPIES),--copies $(COPIES))
 
 restart-load: release environments ## ten restarts of the service under CLIENTS=10000 subscribers: nothing lost or doubled, memory flat; RATE=10 events a second
 	@GATEWAY_BIN_DIR=.build/release $(VENV)/eio4/bin/python Tests/IntegrationTests/restart_load.py --clients $(CLIENTS) --rate $(RATE)

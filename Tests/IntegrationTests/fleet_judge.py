@@ -136,7 +136,7 @@ class Judge:
             if one.began > second["at"] or (one.ended or one.began) < earliest:
                 continue
             is_own = one.number in (None, send.host)
-            if is_own and (one.fault.act in self.ENDS or one.seconds >= self.silence - 1.5):
+            if is_own and (one.fault.act in self.ENDS or one.away >= self.silence - 1.5):
                 return True
         return False
 

@@ -2,8 +2,9 @@
 
 Three hosts share one link over one Redis. Programs on each send durably, plainly with `sent`, and ask; others answer what the
 server asks; others subscribe, and one of these changes hosts. In each round one fault or two befall the host that holds the
-link, another one, or Redis: kill -9, a stop in order, a pause, a clock that is set, and, as root, cables that are cut. When
-all is up again, what `docs/fleet.md` promises has to be true of everything until then.
+link, another one, or Redis: kill -9, a stop in order, a pause, a clock that is set, and, as root, cables that are cut. With
+`--copies 1` Redis has two replicas, and is failed over. When all is up again, what `docs/fleet.md` promises has to be true of
+everything until then.
 
 `python fleet_loop.py --rounds 500` is the long form, `make fleet-loop` runs it; the test suite runs a short one.
 """
@@ -66,7 +67,20 @@ CABLES = {
 CLOCKS = {"clocks set": Fault("clocks", Place.turn_clocks, (0.0, 2.0))}
 """And what needs clocks of their own."""
 
-KINDS = ALONE | CABLES | CLOCKS
+UNTIL_FAILOVER = (0.0, 0.3, LEASE, 2.5 * LEASE) + OUTAGES
+
+COPIES = {
+    "Redis fails over, and its master is dead": Fault("redis", Place.fail_over_dead, UNTIL_FAILOVER),
+    "Redis fails over, and its master was paused": Fault("redis", Place.fail_over_paused, UNTIL_FAILOVER),
+    # For so long there are two.
+    "Redis fails over, and its master lives": Fault("redis", Place.fail_over_alive, ABSENCES + OUTAGES),
+    "replica killed": Fault("redis", Place.kill_replica, ABSENCES),
+    "replica paused": Fault("redis", Place.pause_replica, PAUSES),
+    "all replicas paused": Fault("redis", Place.pause_replicas, PAUSES + OUTAGES),
+}
+"""And what needs replicas. No two of them befall Redis at once: the loss of one server is all that three of them outlast."""
+
+KINDS = ALONE | CABLES | CLOCKS | COPIES
 
 
 class Happening:
@@ -74,11 +88,14 @@ class Happening:
 
     def __init__(self, kind, fault, number, seconds, alone):
         self.kind, self.fault, self.number, self.seconds, self.alone = kind, fault, number, seconds, alone
+        # For how long Redis could not be used, by the host or by all.
+        self.away = seconds
         self.began = self.ended = None
 
     async def befall(self, place):
         self.began = time.monotonic()
-        await self.fault.act(place, self.number, self.seconds)
+        away = await self.fault.act(place, self.number, self.seconds)
+        self.away = self.seconds if away is None else away
         self.ended = time.monotonic()
 
     def __str__(self):
@@ -139,6 +156,7 @@ class Rounds:
         # All is up: a program may change hosts.
         self.calm = calm
         self.faults = ALONE | (CABLES if place.network else {}) | (CLOCKS if place.clocks else {})
+        self.faults |= COPIES if place.copies else {}
         if not shutil.which(redis_server.CLIENT):
             del self.faults["Redis emptied"]
         if kinds is not None:
@@ -221,14 +239,14 @@ class Rounds:
 
 
 async def rounds(folder, count, seed=None, tell=lambda text: None, kinds=None, longest=6.0, together=2, silence=5 * LEASE,
-                 rate=50, transport="websocket"):
+                 rate=50, transport="websocket", copies=0):
     """Runs the loop; returns a `Result`. `kinds` names the faults, `longest` is how long one may last, and at most `together`
-    come at a time."""
+    come at a time. With `copies` Redis has as many replicas and one more."""
     seed = seed if seed is not None else random.randrange(1 << 32)
     random.seed(seed)
     tell(f"seed {seed}")
     started = time.monotonic()
-    place = Place(folder, rate, silence, transport)
+    place = Place(folder, rate, silence, transport, copies)
     tasks = []
     try:
         await place.start()
@@ -271,13 +289,15 @@ def main():
     parser.add_argument("--longest", type=float, default=12, help="how many seconds a fault may last")
     parser.add_argument("--rate", type=float, default=50, help="events a second")
     parser.add_argument("--transport", default="websocket", choices=("websocket", "polling"))
+    parser.add_argument("--copies", type=int, default=0, help="how many replicas of Redis must confirm; it has one more")
     parser.add_argument("--keep", action="store_true", help="leave the folder with logs and ledger")
     options = parser.parse_args()
     folder = pathlib.Path(tempfile.mkdtemp(prefix="gw-"))
     folder.chmod(0o755)
     try:
         result = asyncio.run(rounds(folder, options.rounds, options.seed, lambda text: print(text, flush=True),
-                                    options.only, options.longest, rate=options.rate, transport=options.transport))
+                                    options.only, options.longest, rate=options.rate, transport=options.transport,
+                                    copies=options.copies))
         print(result)
         result.check()
     finally:

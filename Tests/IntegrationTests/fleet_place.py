@@ -18,9 +18,9 @@ import sys
 import processes
 from chat import VENVS
 from daemon import Daemon
+from fleet_redis import FleetRedis
 from patience import FACTOR, SOON, within
 from programs import GATEWAYD, ROOT
-from redis_server import RedisServer
 
 LEASE = min(max(1.0, FACTOR), 5.0)
 """In seconds. A holder that is slower than that gives the link away again and again."""
@@ -167,20 +167,21 @@ class NotingServer:
 
 class Place:
     """All of it. The server tells so many events a second; after `silence` seconds a host without Redis is down, and one
-    that says nothing counts as dead."""
+    that says nothing counts as dead. With `copies` so many replicas of Redis must confirm, and it is failed over."""
 
-    def __init__(self, folder, rate, silence, transport):
-        self.silence, self.transport = silence, transport
+    def __init__(self, folder, rate, silence, transport, copies=0):
+        self.silence, self.transport, self.copies = silence, transport, copies
         self.network, self.without_network = network()
-        self.redis = RedisServer(folder / "redis", ["--appendonly", "yes", "--protected-mode", "no"])
+        self.redis = FleetRedis(folder, copies)
         self.clocks = clocks(folder)
         self.without_clocks = None if self.clocks else Clocks.MISSING
-        if self.clocks:
-            self.redis.environment = self.clocks.environment("redis")
+        for server in self.redis.servers if self.clocks else ():
+            server.environment = self.clocks.environment(server.folder.name)
         where = {}
         if self.network:
             hub = self.network.wrapper(self.network.hub)
-            self.redis.wrapper, self.redis.host = hub, self.network.address("redis")
+            for server in self.redis.servers:
+                server.wrapper, server.host = hub, self.network.address("redis")
             where = {"host": self.network.address("server"), "wrapper": hub}
         self.server = NotingServer(folder, rate, questions=4, **where)
         self.folder: pathlib.Path = folder
@@ -193,8 +194,8 @@ class Place:
             place = self.folder / f"h{number}"
             place.mkdir()
             self.hosts.append(Daemon(GATEWAYD, place, {
-                "fleet": {"name": "loop", "redis": [self.redis.url], "host": f"h{number}", "lease": f"{LEASE:g}s",
-                          "grace": f"{self.silence:g}s", "adopt": f"{self.silence:g}s"},
+                "fleet": {"name": "loop", "redis": self.redis.urls, "host": f"h{number}", "lease": f"{LEASE:g}s",
+                          "copies": self.copies, "grace": f"{self.silence:g}s", "adopt": f"{self.silence:g}s"},
                 "upstream": {"chat": {"url": self.server.url, "fleet": True, "keep": "always",
                                       "transports": [self.transport], "headers": {"X-Host": f"h{number}"}}},
             }, environment=self.clocks and self.clocks.environment(f"h{number}"), wrapper=self.network.wrapper(self.network.hosts[number]) if self.network else ()))
@@ -236,7 +237,8 @@ class Place:
                 lambda status: status["daemon"]["outbox"]["queued"]["count"] == 0 and all(
                     one["queue"]["count"] == 0 for one in status["connections"]), "the queues to empty", patience)
 
-    # What can go wrong. Each lasts for as long as it says, and is over then.
+    # What can go wrong. Each lasts for as long as it says, and is over then. It may return for how long Redis could not be
+    # used, where that is another time.
 
     async def kill_host(self, number, seconds):
         await self.hosts[number].crash()
@@ -254,18 +256,34 @@ class Place:
         self.hosts[number].send_signal(signal.SIGCONT)
 
     async def kill_redis(self, _, seconds):
-        await self.redis.kill()
-        await asyncio.sleep(seconds)
-        assert await self.redis.restart(), "Redis did not start again"
+        return await self.redis.kill([self.redis.master], seconds)
 
     async def pause_redis(self, _, seconds):
-        self.redis.pause()
-        await asyncio.sleep(seconds)
-        self.redis.resume()
+        return await self.redis.pause([self.redis.master], seconds)
+
+    async def kill_replica(self, _, seconds):
+        await self.redis.kill([random.choice(self.redis.replicas)], seconds)
+        return 0
+
+    async def pause_replica(self, _, seconds):
+        await self.redis.pause([random.choice(self.redis.replicas)], seconds)
+        return 0
+
+    async def pause_replicas(self, _, seconds):
+        return await self.redis.pause(self.redis.replicas, seconds)
+
+    async def fail_over_dead(self, _, seconds):
+        return await self.redis.fail_over_dead(seconds)
+
+    async def fail_over_paused(self, _, seconds):
+        return await self.redis.fail_over_paused(seconds)
+
+    async def fail_over_alive(self, _, seconds):
+        return await self.redis.fail_over_alive(seconds)
 
     async def empty_redis(self, _, seconds):
         """It forgets everything, as a server without a file does at a restart."""
-        await self.redis.command("FLUSHALL")
+        await self.redis.master.command("FLUSHALL")
         await asyncio.sleep(seconds)
 
     async def turn_clocks(self, _, seconds):

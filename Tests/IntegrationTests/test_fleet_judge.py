@@ -3,17 +3,19 @@
 import pytest
 
 from fleet_judge import Judge
-from fleet_loop import ALONE, Happening
+from fleet_loop import KINDS, Happening
 from fleet_programs import Send
 
 
-def verdict(kind, began, ended, made=10.0, arrivals=(20.0, 21.0), link=1):
+def verdict(kind, began, ended, made=10.0, arrivals=(20.0, 21.0), link=1, away=None):
     """What is said of a durable send of h0 that was made and arrived then, beside a fault of these times."""
     send = Send("mixed0-0", "durable", 0)
     send.made, send.outcome = made, "done"
     send.arrivals = [{"at": at, "link": link} for at in arrivals]
-    happening = Happening(kind, ALONE[kind], None, ended - began, True)
+    happening = Happening(kind, KINDS[kind], None, ended - began, True)
     happening.began, happening.ended = began, ended
+    if away is not None:
+        happening.away = away
     judge = Judge([], [], 7.5)
     judge.judge(send, [happening])
     return [fault.partition(":")[0] for fault in judge.faults]
@@ -62,3 +64,8 @@ def test_a_question_goes_to_one_host_at_most_which_answers_it(first, second, ans
 
 def test_a_durable_send_may_come_twice_from_a_host_that_does_not_know_yet_that_redis_has_forgotten_it():
     assert verdict("Redis emptied", 7.5, 7.5, arrivals=(10.1, 10.2)) == []
+
+
+@pytest.mark.parametrize(("away", "faults"), [(9.0, []), (2.0, ["twice without need"])])
+def test_of_a_failover_counts_how_long_there_was_no_master_with_a_replica_and_not_when_the_old_one_followed(away, faults):
+    assert verdict("Redis fails over, and its master was paused", 10.5, 22.5, away=away) == faults
