@@ -172,7 +172,7 @@ class Place:
     def __init__(self, folder, rate, silence, transport, copies=0):
         self.silence, self.transport, self.copies = silence, transport, copies
         self.network, self.without_network = network()
-        self.redis = FleetRedis(folder, copies)
+        self.redis = FleetRedis(folder, copies, LEASE)
         self.clocks = clocks(folder)
         self.without_clocks = None if self.clocks else Clocks.MISSING
         for server in self.redis.servers if self.clocks else ():

@@ -10,12 +10,14 @@ from redis_server import RedisServer
 class FleetRedis:
     """So many servers as outlast the loss of one; without copies it is one."""
 
-    LATER = (0.0, 0.3, 1.0)
-    """How many seconds after the new master the other replica is told."""
+    LATER = (0.0, 0.3, 1.0, 1.5, 2.5)
+    """How many leases after the new master the other replica is told. With a master that lives a host may take the link there
+    until then, and a replica that is none soon confirms it."""
     UNTOLD = (0.0, 0.5, 2.0, 4.5)
     """How many seconds a master that is back goes on as one, until it is told that it was replaced."""
 
-    def __init__(self, folder, copies):
+    def __init__(self, folder, copies, lease):
+        self.lease = lease
         self.servers = [
             RedisServer(folder / f"redis{number}",
                         ["--appendonly", "yes", "--protected-mode", "no", "--repl-diskless-sync-delay", "0"])
@@ -121,7 +123,7 @@ class FleetRedis:
             offsets[one] = int((await one.replication())["slave_repl_offset"])
         best = max(offsets, key=offsets.get)
         await best.command("REPLICAOF", "NO", "ONE")
-        await asyncio.sleep(random.choice(self.LATER))
+        await asyncio.sleep(random.choice(self.LATER) * self.lease)
         self.master = best
         del offsets[best]
         for one in offsets:
