@@ -63,15 +63,19 @@ enum FleetScripts {
 
     """
 
-  /// A server that has forgotten everything may be taken by a host that has not seen the latest numbers: they go on with the
-  /// milliseconds since 1970, so that none comes twice.
+  /// A server that has forgotten everything may be taken by a host that has not seen the latest numbers, or none: those of
+  /// conversations begin with the milliseconds since 1970, so that none comes twice, and none is below what others have
+  /// read.
   private static let take = """
     local function lease(name) return redis.call('HGET', KEYS[1], name) or '' end
     if lease('own') ~= ARGV[2] or lease('beat') ~= ARGV[3] then return false end
     local heir = lease('next')
     if heir ~= '' and heir ~= '*' and heir ~= ARGV[1] and ARGV[8] ~= '1' then return false end
     local least, known = tonumber(ARGV[5]), tonumber(ARGV[7])
-    if lease('own') == '' and known > 0 then least, known = math.max(least, tonumber(ARGV[9])), math.max(known, tonumber(ARGV[9])) end
+    if lease('own') == '' then
+      least = math.max(least, tonumber(ARGV[9]))
+      if known > 0 then known = math.max(known, tonumber(ARGV[9])) end
+    end
     local term = string.format('%.0f', math.max(tonumber(lease('term')) or 0, known) + 1)
     local seq, offset, seen = '0', '', tonumber(ARGV[6])
     local entry = redis.call('XREVRANGE', KEYS[2], '+', '-', 'COUNT', 1)[1]

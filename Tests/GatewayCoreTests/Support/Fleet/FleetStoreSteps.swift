@@ -53,9 +53,10 @@ extension FleetStore {
     guard next == "" || next == "*" || next == texts[0] || texts[7] == "1" else { return .reply(.null) }
     remove(["next"], of: keys[0])
     var (least, known) = (UInt64(texts[4]) ?? 0, UInt64(texts[6]) ?? 0)
-    if text(keys[0], "own") == nil, known > 0 {
+    if text(keys[0], "own") == nil {
       let wall = UInt64(texts[8]) ?? 0
-      (least, known) = (max(least, wall), max(known, wall))
+      least = max(least, wall)
+      if known > 0 { known = max(known, wall) }
     }
     let term = max(number(keys[0], "term"), known) + 1
     let last = newest(of: keys[1])
