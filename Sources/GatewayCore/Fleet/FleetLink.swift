@@ -331,7 +331,10 @@ extension FleetLink: FleetEngineReceiver {
       case .replies:
         guard record.position > readReplies else { continue }
         readReplies = record.position
-        if record.position.conversation == conversation, let reply = FleetReplyEntry(record.fields) {
+        // Numbers of an earlier life are of other calls.
+        if record.position.conversation == conversation, let reply = FleetReplyEntry(record.fields),
+          reply.life.map({ $0 == spokenLife }) ?? true
+        {
           channel.take(reply.call)
         }
         repliesRead += 1

@@ -19,11 +19,14 @@ final class FleetReplies {
     (self.conversation, self.own, self.place, self.engine) = (conversation, own, place, engine)
   }
 
-  /// Tells a host something, and in one step with it what became of its durable sends.
-  func tell(_ host: String, _ call: FleetReplyEntry.Call, _ outcomes: [String: FleetBoxRow] = [:]) {
+  /// Tells a host something, and in one step with it what became of its durable sends. `life`: that of the numbers in it.
+  func tell(
+    _ host: String, _ call: FleetReplyEntry.Call, _ outcomes: [String: FleetBoxRow] = [:], life: UInt64? = nil
+  ) {
     let count = (counts[host] ?? 0) + 1
     counts[host] = count
-    let reply = FleetRecord(position: FleetPosition(conversation, count), fields: FleetReplyEntry(call).fields)
+    let entry = FleetReplyEntry(call, life: life)
+    let reply = FleetRecord(position: FleetPosition(conversation, count), fields: entry.fields)
     tell(FleetDone(place: place, own: own, host: host, reply: reply, outcomes: outcomes))
   }
 

@@ -2,8 +2,8 @@
 final class FleetWriter {
   /// Which host made a call.
   private enum Sender: Equatable {
-    /// A host that lives, with the number of the call and, of a durable send, its row.
-    case host(String, number: UInt64, row: String?)
+    /// A host that lives, with the number of the call in the host's life and, of a durable send, its row.
+    case host(String, life: UInt64, number: UInt64, row: String?)
     /// The fleet's, by the name of its row.
     case adopted(String)
   }
@@ -152,8 +152,8 @@ final class FleetWriter {
   private func rowName(_ sender: Sender) -> String? {
     switch sender {
     case .adopted(let name): name
-    case .host(let host, _, let row?): "\(host)/\(row)"
-    case .host(_, _, nil): nil
+    case .host(let host, _, _, let row?): "\(host)/\(row)"
+    case .host(_, _, _, nil): nil
     }
   }
 
@@ -165,7 +165,7 @@ final class FleetWriter {
       let all = waiting
       waiting = Ring()
       for item in all.drained() {
-        if case .host(host, _, _) = item.sender { continue }
+        if case .host(host, _, _, _) = item.sender { continue }
         waiting.append(item)
       }
       abandon(host)
@@ -192,7 +192,8 @@ final class FleetWriter {
     next[entry.host] = entry.number + 1
     var row: String?
     if case .write(_, _, let durable) = entry.call { row = durable }
-    waiting.append(Waiting(sender: .host(entry.host, number: entry.number, row: row), call: entry.call))
+    waiting.append(
+      Waiting(sender: .host(entry.host, life: entry.life, number: entry.number, row: row), call: entry.call))
   }
 
   /// Writes what waits, for as long as it may. The clock is looked at before each, and once more before the system call.
@@ -239,9 +240,9 @@ final class FleetWriter {
   }
 
   private func forget(_ ack: UInt64, _ sender: Sender) {
-    guard case .host(let host, _, _) = sender else { return }
+    guard case .host(let host, _, _, _) = sender else { return }
     let found = asked.first { asked in
-      if case .host(host, _, _) = asked.value.sender { asked.value.id == ack } else { false }
+      if case .host(host, _, _, _) = asked.value.sender { asked.value.id == ack } else { false }
     }
     guard let found else { return }
     asked[found.key] = nil
@@ -249,7 +250,7 @@ final class FleetWriter {
   }
 
   private func want(_ interest: Interest, _ sender: Sender) {
-    guard case .host(let host, _, _) = sender else { return }
+    guard case .host(let host, _, _, _) = sender else { return }
     switch wants.want(interest, host) {
     case .ask where confirmed.include(interest): tap.want(interest)
     case .ask: heard(reply: .answered(interest, refusal: nil))
@@ -262,7 +263,9 @@ final class FleetWriter {
   }
 
   private func drop(_ interest: Interest, _ sender: Sender) {
-    guard case .host(let host, _, _) = sender, wants.drop(interest, host), confirmed.include(interest) else { return }
+    guard case .host(let host, _, _, _) = sender, wants.drop(interest, host), confirmed.include(interest) else {
+      return
+    }
     tap.drop(interest)
   }
 
@@ -282,13 +285,13 @@ final class FleetWriter {
   /// What the link has taken by now is written, as far as the server's machine has it.
   private func seen() {
     let taken = given - tap.unsentBytes
-    var numbers: [String: UInt64] = [:]
+    var numbers: [String: (life: UInt64, last: UInt64)] = [:]
     var outcomes: [String: [String: FleetBoxRow]] = [:]
     while let first = unseen.first, first.mark <= taken || tap.unsentBytes == 0 {
       _ = unseen.popFirst()
       switch first.sender {
-      case .host(let host, let number, let row):
-        numbers[host] = number
+      case .host(let host, let life, let number, let row):
+        if life >= numbers[host]?.life ?? 0 { numbers[host] = (life, number) }
         if first.isAll, let row {
           outcomes[host, default: [:]][row] = FleetSendEnd(.sent).row
           concluded(row, of: host)
@@ -296,8 +299,8 @@ final class FleetWriter {
       case .adopted(let name): if first.isAll { end(name, FleetSendEnd(.sent)) }
       }
     }
-    for (host, number) in numbers.sorted(by: { $0.key < $1.key }) {
-      replies.tell(host, .written(upTo: number), outcomes[host] ?? [:])
+    for (host, written) in numbers.sorted(by: { $0.key < $1.key }) {
+      replies.tell(host, .written(upTo: written.last), outcomes[host] ?? [:], life: written.life)
     }
   }
 
@@ -310,9 +313,9 @@ final class FleetWriter {
   private func refuse(_ item: Waiting, _ ack: UInt64?, _ problem: MessageProblem) {
     let end = FleetSendEnd(.refused, reason: problem.word)
     switch item.sender {
-    case .host(let host, let number, let row):
-      replies.tell(host, .unsayable(number, problem.clause), row.map { [$0: end.row] } ?? [:])
-      unseen.append(Unseen(sender: .host(host, number: number, row: nil), mark: given, isAll: true))
+    case .host(let host, let life, let number, let row):
+      replies.tell(host, .unsayable(number, problem.clause), row.map { [$0: end.row] } ?? [:], life: life)
+      unseen.append(Unseen(sender: .host(host, life: life, number: number, row: nil), mark: given, isAll: true))
     case .adopted(let name): self.end(name, end)
     }
   }
@@ -329,7 +332,7 @@ final class FleetWriter {
       guard let asked = asked.removeValue(forKey: id) else { return }
       finish(asked, .failed(asked.id, error), FleetSendEnd(.refused, reason: error.name.shortened(to: 200)))
     case .progressed(let id, let answer):
-      guard let asked = asked[id], case .host(let host, _, _) = asked.sender else { return }
+      guard let asked = asked[id], case .host(let host, _, _, _) = asked.sender else { return }
       replies.tell(host, .progressed(asked.id, answer))
     case .answered(let interest, let refusal):
       for host in wants.answered(interest, isAgreed: refusal == nil) {
@@ -341,7 +344,7 @@ final class FleetWriter {
 
   private func finish(_ asked: Asked, _ call: FleetReplyEntry.Call, _ end: FleetSendEnd) {
     switch asked.sender {
-    case .host(let host, _, let row):
+    case .host(let host, _, _, let row):
       replies.tell(host, call, row.map { [$0: end.row] } ?? [:])
       if let row { concluded(row, of: host) }
     case .adopted(let name): self.end(name, end)

@@ -134,6 +134,23 @@ import Testing
     #expect(said == ["\(present)/1 new"])
   }
 
+  /// The host was taken for dead meanwhile, and came back.
+  @Test func whatIsConfirmedOfAnEarlierLifeIsOfOtherCalls() {
+    let conversation = scene.open(scene.take("b"))
+    let channel = dial()
+    channel.write(message("one"), ack: nil)
+    scene.settle()
+    let replies = scene.place.key(.replies(host: "a"))
+    let earlier = FleetReplyEntry(.written(upTo: 1), life: (link.life ?? 0) - 1).fields
+    _ = scene.store.append(earlier, to: replies, at: FleetPosition(conversation, 1))
+    scene.settle()
+    #expect(link.flights.confirmed == 0)
+    _ = scene.store.append(
+      FleetReplyEntry(.written(upTo: 1), life: link.life).fields, to: replies, at: FleetPosition(conversation, 2))
+    scene.settle()
+    #expect(link.flights.confirmed == 1)
+  }
+
   @Test func numbersThatNoHostGivesEndNothing() {
     let conversation = scene.open(scene.take("b"))
     _ = dial()

@@ -175,10 +175,18 @@ struct FleetReplyEntry: Equatable, Sendable {
   }
 
   var call: Call
+  /// The life of the host whose numbers it is about; nil where it is about none.
+  var life: UInt64?
 
-  init(_ call: Call) { self.call = call }
+  init(_ call: Call, life: UInt64? = nil) { (self.call, self.life) = (call, life) }
 
   var fields: FleetFields {
+    var fields = callFields
+    if let life { fields.add("i", life) }
+    return fields
+  }
+
+  private var callFields: FleetFields {
     var fields = FleetFields()
     switch call {
     case .written(let number): fields.add("k", number)
@@ -205,7 +213,7 @@ struct FleetReplyEntry: Equatable, Sendable {
 
   init?(_ fields: FleetFields) {
     guard let call = Self.call(fields) else { return nil }
-    self.call = call
+    (self.call, life) = (call, fields.number("i"))
   }
 
   private static func call(_ fields: FleetFields) -> Call? {
