@@ -55,7 +55,8 @@ import Testing
     }
   }
 
-  @Test func nothingMoreOfABodyIsWrittenWhenTheTimeForWritingIsOver() throws {
+  /// A large body of which the server has read some, when the time for writing is over.
+  private func lateUpload() throws -> (Reluctant, HTTPRequesting, any HTTPExchange) {
     let server = try Reluctant()
     let requesting = try HTTPRequesting()
     let now = requesting.loop.time.now
@@ -63,6 +64,11 @@ import Testing
     let exchange = requesting.start(Self.post(server.peer.port, body, until: now + .seconds(60)))
     try turn(requesting) { !server.peer.noted.isEmpty }
     exchange.mayWrite(until: requesting.loop.time.now)
+    return (server, requesting, exchange)
+  }
+
+  @Test func nothingMoreOfABodyIsWrittenWhenTheTimeForWritingIsOver() throws {
+    let (server, requesting, _) = try lateUpload()
     server.goOn()
     #expect(try requesting.run(until: 1))
     #expect(requesting.results == [.failure(Self.late)])
@@ -71,13 +77,7 @@ import Testing
   }
 
   @Test func whatTheKernelHasOfACancelledPostIsForgottenWhenTheTimeForWritingIsOver() throws {
-    let server = try Reluctant()
-    let requesting = try HTTPRequesting()
-    let now = requesting.loop.time.now
-    let body = [UInt8](repeating: 1, count: Self.large)
-    let exchange = requesting.start(Self.post(server.peer.port, body, until: now + .seconds(60)))
-    try turn(requesting) { !server.peer.noted.isEmpty }
-    exchange.mayWrite(until: requesting.loop.time.now)
+    let (server, requesting, exchange) = try lateUpload()
     exchange.cancel()
     server.goOn()
     try turn(requesting) { server.peer.noted.count > 1 }

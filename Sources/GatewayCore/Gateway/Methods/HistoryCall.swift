@@ -81,10 +81,8 @@ private final class OpenHistory: OpenCall {
   var lease: Lease?
   /// For a place that was not reached here.
   var pastWait: PastWait?
-  /// All that the link has of the past was told while it waited.
-  private var pastIsKnown = false
-  /// The link was waited for, and has not told what there is.
-  private var waitedInVain = false
+  /// Whether all that the link has of the past was told while it waited; nil where it did not wait.
+  private var pastIsKnown: Bool?
   /// What its filter takes of the user's share while it waits.
   var hold: FilterHold?
   private var filter: EventFilter
@@ -131,7 +129,6 @@ private final class OpenHistory: OpenCall {
     guard let pending = session.openCall(number) as? OpenHistory else { return }
     pending.pastWait = nil
     pending.pastIsKnown = isKnown
-    pending.waitedInVain = !isKnown
     lookOn(number, in: session)
     pending.giveBackLease()
   }
@@ -154,7 +151,9 @@ private final class OpenHistory: OpenCall {
 
   /// Answers with what is kept of it.
   func answer(in session: LocalSession) {
-    if !pastIsKnown, let place = target.placeAhead(in: call.since) ?? placeless { return answer(place, in: session) }
+    if pastIsKnown != true, let place = target.placeAhead(in: call.since) ?? placeless {
+      return answer(place, in: session)
+    }
     let page = HistoryPage(call, walk.replay, of: target.stream, byteLimit: byteLimit)
     session.reply(id) { out in
       out.key("events")
@@ -178,7 +177,7 @@ private final class OpenHistory: OpenCall {
 
   /// Where the newest events are asked for, and the link was waited for in vain.
   private var placeless: PassedOver.Place? {
-    guard waitedInVain, call.since == nil else { return nil }
+    guard pastIsKnown == false, call.since == nil else { return nil }
     return PassedOver.Place(epoch: target.stream.epoch, sequence: target.stream.sequence)
   }
 

@@ -175,7 +175,7 @@ final class OpenSubscribe: OpenCall {
       return session.drop(reason: "slow_consumer")
     }
     // Of what was asked for nothing is known where the link has not told it.
-    let isUntold = ahead?.place == nil && ahead != nil && call.resume != nil
+    let isUntold = call.resume != nil && ahead.map { $0.place == nil } == true
     if call.strict, !isComplete || isUntold { throw .unrecoverable(target.stream) }
     // Others of the user may have been made while this one waited.
     if call.subscription.flatMap({ subscriptions[$0] }) == nil {
