@@ -88,6 +88,15 @@ struct ReplayWalk {
         because: "the epoch '\(wanted.shortened(to: 64))' is not known: its history is not kept any more, or never was")
     }
     guard sequence <= last(of: named, history) || named < spans.count - 1 else {
+      // Numbers that a link gives are those of all hosts: the client has heard them up to there.
+      if stream.hasGivenPlaces {
+        let end = last(of: named, history)
+        return beginBefore(
+          above: end, end, history,
+          because:
+            "the epoch '\(wanted.shortened(to: 64))' has no event \(sequence) any more: what was seen behind \(end) was lost"
+        )
+      }
       return beginBefore(
         above: sequence, stream.inherited, history,
         because:

@@ -17,6 +17,9 @@ final class FleetChannel {
   private(set) var state = State.reaching
   /// The engine is reached, and everything up to now was read.
   private var isCurrent = false
+  /// How far what there is has been told since the owner asked for it.
+  private enum Past { case told, asked, read, proving }
+  private var past = Past.told
   private var wanted: [Interest] = []
   private var timer: Timers.ID?
 
@@ -73,10 +76,33 @@ final class FleetChannel {
   func reachedEnd() {
     isCurrent = true
     advance()
-    owner?.channelToldPast(self)
+    guard past != .told else { return }
+    past = .read
+    provePast()
   }
 
-  func lifeBegan() { advance() }
+  func lifeBegan() {
+    advance()
+    provePast()
+  }
+
+  /// A master that was replaced does not have all that there is, and does not know it.
+  private func provePast() {
+    guard past == .read, link.life != nil else { return }
+    past = .proving
+    link.proveServer { [weak self] isProven in
+      guard let self, past == .proving else { return }
+      guard isProven else {
+        past = .read
+        link.timers.after(Self.proofPause) { [weak self] in self?.provePast() }
+        return
+      }
+      past = .told
+      owner?.channelToldPast(self)
+    }
+  }
+
+  private static let proofPause: Duration = .seconds(1)
 
   /// The engine refuses what a conversation would need.
   func refused(_ failure: UpstreamFailure) {
@@ -114,6 +140,7 @@ final class FleetChannel {
 
   func lostEngine(_ failure: UpstreamFailure) {
     isCurrent = false
+    if past != .told { past = .asked }
     switch state {
     case .reaching, .waiting:
       state = .reaching
@@ -249,7 +276,9 @@ extension FleetChannel: UpstreamChannel {
   func verify() {}
 
   func tellPast() {
-    if state != .ended { link.readToPresent() }
+    guard state != .ended else { return }
+    past = .asked
+    link.readToPresent()
   }
 
   func close() {

@@ -14,11 +14,11 @@ final class FleetLink {
   private var readReplies = FleetPosition.start
   /// The server that events were read of last.
   private var readRun: String?
-  /// The last event that was told of each of the last conversations.
-  private var lasts: [FleetPosition] = []
-  private static let lastsLimit = 16
-  /// Events up to this number were told before, and may be read again.
+  /// Up to which number the present epoch was told: its events may be read again.
   private var told: UInt64 = 0
+  /// The same of the epochs before it.
+  private var toldBefore: [(epoch: String, number: UInt64)] = []
+  private static let epochLimit = 16
   private var repliesRead = 0
   /// Replies between two that the engine forgets.
   private static let trimStep = 256
@@ -98,6 +98,21 @@ final class FleetLink {
     if engine.server != nil { readEvents() }
   }
 
+  /// Says whether the server is the one that counts: as many copies as are wanted have what this host, which has a life,
+  /// writes now. What it refuses it refuses as that one does.
+  func proveServer(_ done: @escaping (Bool) -> Void) {
+    guard let life else { return done(false) }
+    engine.run(FleetAlive(place: place, host: host, life: life, details: details)) { [weak self] outcome in
+      switch outcome {
+      case .done, .refused: done(true)
+      case .fenced:
+        self?.lifeEnded(life)
+        done(false)
+      case .unanswered: done(false)
+      }
+    }
+  }
+
   /// The channel has ended: nothing is read until the next one.
   func ended(_ channel: FleetChannel) {
     guard channel === self.channel else { return }
@@ -145,8 +160,6 @@ final class FleetLink {
   private func goBack(to position: FleetPosition) {
     readReplies = min(readReplies, FleetPosition(position.conversation - min(1, position.conversation), .max))
     engine.readOn(place.key(.replies(host: host)), after: readReplies, for: self)
-    lasts.removeAll { $0.conversation > position.conversation }
-    told = lasts.map(\.number).max() ?? 0
     read = FleetPosition(position.conversation - min(1, position.conversation), .max)
     present = nil
   }
@@ -374,16 +387,18 @@ extension FleetLink: FleetEngineReceiver {
       tops.note(position)
       (read, sequence) = (position, position.number)
       guard position.number > told else { return }
-      note(position)
+      told = position.number
       channel.take(entry, at: position, epoch: epoch)
     }
   }
 
-  /// It is told.
-  private func note(_ position: FleetPosition) {
-    if lasts.last?.conversation == position.conversation { lasts.removeLast() }
-    lasts.append(position)
-    if lasts.count > Self.lastsLimit { lasts.removeFirst() }
+  /// Another epoch, or the same again. Numbers of one say nothing of another: two masters may have gone on at the same place.
+  private func enter(_ epoch: String) {
+    guard epoch != self.epoch else { return }
+    if let last = self.epoch { toldBefore.append((last, told)) }
+    let known = toldBefore.lastIndex { $0.epoch == epoch }
+    (self.epoch, told) = (epoch, known.map { toldBefore.remove(at: $0).number } ?? 0)
+    if toldBefore.count > Self.epochLimit { toldBefore.removeFirst() }
   }
 
   /// False for an opening that ends a conversation: it is for the next channel, and so is what stands behind it.
@@ -395,7 +410,10 @@ extension FleetLink: FleetEngineReceiver {
     tops.note(marker, at: position)
     (read, sequence) = (position, marker.sequence)
     present = nil
-    if case .open = marker.kind { (present, epoch) = (position.conversation, marker.epoch) }
+    if case .open = marker.kind {
+      present = position.conversation
+      enter(marker.epoch)
+    }
     let isNews = channel.state != .reaching
     channel.take(marker)
     if case .down = marker.kind, isNews { onDown() }

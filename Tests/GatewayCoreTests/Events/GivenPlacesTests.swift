@@ -70,6 +70,19 @@ import Testing
     #expect(lines.contains { $0.contains("the epoch 'e2' is not known") })
   }
 
+  /// It was told of events that a failover has undone.
+  @Test func whoHasHeardMoreOfAnEpochThanThereIsNowIsToldNothingTwice() {
+    for number in 5...7 as ClosedRange<UInt64> { emit("e1", number) }
+    let late = harness.client()
+    var lines = late.call("subscribe", #"{"upstream":"chat","subscription":"t","since":{"epoch":"e1","seq":9}}"#)
+    #expect(lines.contains { $0.contains("the epoch 'e1' has no event 9 any more: what was seen behind 7 was lost") })
+    emit("e2", 8)
+    lines += late.read()
+    let sequences = HarnessClient.values(lines).filter { $0["method"] == .string("event") }
+      .map { $0["params"]?["seq"]?.integerValue ?? 0 }
+    #expect(sequences == [8])
+  }
+
   @Test func whatCameBeforeTheFirstEventThatThisHostHasHeardOfAnEpochIsAGap() {
     emit("e1", 5)
     emit("e1", 6)

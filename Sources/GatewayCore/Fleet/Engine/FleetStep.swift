@@ -45,8 +45,8 @@ enum FleetStepName: String, CaseIterable, Sendable {
   /// Whether it counts only when as many copies have it as the fleet wants. What is fenced or refused counts at once.
   var mustLast: Bool {
     switch self {
-    case .take, .beat, .move, .open, .adopt, .join, .put: true
-    case .release, .down, .done, .alive: false
+    case .take, .beat, .move, .open, .adopt, .join, .alive, .put: true
+    case .release, .down, .done: false
     }
   }
 }

@@ -36,6 +36,8 @@ final class FleetMemoryEngine: FleetEngine, FleetStoreListener {
   var way = Way()
   /// Replicas that have to confirm what must last.
   var copies = 0
+  /// Whether they do.
+  var isCopied = true
   /// How the host hears of things.
   var deliver: (@escaping () -> Void) -> Void = { $0() }
   private(set) var server: FleetServer?
@@ -212,13 +214,16 @@ final class FleetMemoryEngine: FleetEngine, FleetStoreListener {
   }
 
   func run<Step: FleetStep>(_ step: Step, _ done: @escaping (FleetOutcome<Step.Result>) -> Void) {
-    let copies = copies
+    let (copies, isCopied) = (copies, isCopied)
     call(
       { store in
         switch store.run(Step.name, step.keys, step.arguments) {
         case .fenced: return .fenced
         case .reply(let reply):
-          if copies > 0, Step.name.mustLast { store.copyToReplica() }
+          if copies > 0, Step.name.mustLast {
+            guard isCopied else { return .unanswered }
+            store.copyToReplica()
+          }
           return Step.result(reply).map { .done($0) } ?? .refused(.other("a reply that makes no sense"))
         }
       }, done)
