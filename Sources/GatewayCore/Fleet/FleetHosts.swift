@@ -22,6 +22,9 @@ final class FleetHosts {
     var silent: [String] = []
   }
 
+  /// Most that are told as silent in one turn: each is adopted.
+  static let toldAtOnce = 64
+
   /// They were looked at.
   var onLook: () -> Void = {}
   /// One has been silent for too long.
@@ -104,10 +107,17 @@ final class FleetHosts {
     rows.keep(names)
     (livingCount, census, lowestVersion) = (found.census.living, found.census, found.lowest)
     onLook()
-    for host in found.silent.sorted() where host != settings.host {
+    tell(found.silent[...], in: term)
+  }
+
+  private func tell(_ silent: ArraySlice<String>, in present: Int) {
+    guard term == present else { return }
+    for host in silent.prefix(Self.toldAtOnce) where host != settings.host {
       guard let row = rows[host] else { continue }
       silence.forget(host)
       onSilent(host, row)
     }
+    let rest = silent.dropFirst(Self.toldAtOnce)
+    if !rest.isEmpty { timers.after(.zero) { [weak self] in self?.tell(rest, in: present) } }
   }
 }

@@ -57,6 +57,25 @@ import Testing
     #expect(scene.store.text(scene.place.key(.lease), "hosts") == "0")
   }
 
+  @Test func hundredsOfHostsThatDieTogetherAreAdoptedInTurns() {
+    join(600)
+    let hosts = FleetHosts(scene.settings, engine: scene.engine, timers: scene.timers)
+    var told: [Int64: Set<String>] = [:]
+    var turn: Int64 = 0
+    hosts.onSilent = { host, _ in told[turn, default: []].insert(host) }
+    hosts.begin()
+    scene.turn(by: scene.settings.adopt - .milliseconds(1))
+    #expect(told.isEmpty)
+    // One call fires what is due, and not what that makes due.
+    for _ in 0..<600 where told.values.reduce(0, { $0 + $1.count }) < 600 {
+      if let next = scene.timers.nextDeadline, next > scene.time.now { scene.time.advance(by: next - scene.time.now) }
+      turn += 1
+      scene.timers.fire()
+    }
+    #expect(told.values.allSatisfy { $0.count <= FleetHosts.toldAtOnce })
+    #expect(told.values.reduce(into: Set()) { $0.formUnion($1) }.count == 600)
+  }
+
   @Test func theFleetSpeaksTheLowestVersionOfThoseThatAreNotSilent() {
     join(300, FleetHostDetails(version: 2))
     let hosts = FleetHosts(scene.settings, engine: scene.engine, timers: scene.timers)
