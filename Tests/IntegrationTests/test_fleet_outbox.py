@@ -164,3 +164,40 @@ async def test_a_send_that_a_full_redis_does_not_take_is_refused(daemons, redis,
     await redis.command("CONFIG", "SET", "maxmemory", "0")
     await client.call("send", upstream="chat", event="d", args=[2], delivery="durable")
     assert [one["args"] for one in await chat.received(1, "d")] == [[2]]
+
+
+async def left_behind(daemons, redis, chat, count):
+    """A host without a disk that died with so many sends, which nobody has written."""
+    _, other = await without_disk(daemons, redis, chat)
+    client = await ready(other)
+    await chat.stop()
+    await down(other)
+    for number in range(count):
+        await client.call("send", upstream="chat", event="d", args=[number], delivery="durable")
+    await other.crash()
+    return other
+
+
+async def test_a_host_without_a_disk_writes_many_sends_that_it_finds_in_the_order_of_their_acceptance(daemons, redis, chat):
+    other = await left_behind(daemons, redis, chat, 50)
+    await other.start()
+    await listed(await other.client(), 50, states=["queued"])
+    await chat.start()
+    assert [one["args"][0] for one in await chat.received(50, "d")] == list(range(50))
+
+
+async def test_what_a_host_without_a_disk_finds_leaves_before_what_it_is_given_meanwhile(daemons, redis, chat):
+    other = await left_behind(daemons, redis, chat, 5)
+    redis.pause()
+    try:
+        await other.start()
+        client = await other.client()
+        newer = client.post("send", {"upstream": "chat", "event": "d", "args": [5], "delivery": "durable"})
+        # What was said before it has been heard.
+        await client.call("hello", client="t")
+    finally:
+        redis.resume()
+    await client.result(newer)
+    await listed(client, 6, states=["queued"])
+    await chat.start()
+    assert [one["args"][0] for one in await chat.received(6, "d")] == list(range(6))

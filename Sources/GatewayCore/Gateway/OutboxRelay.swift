@@ -13,6 +13,9 @@ final class OutboxRelay {
   private let life: String
   /// What the next send gets: all that there are have lower ones.
   private(set) var nextNumber: UInt64
+  /// What the next one gets that an earlier process accepted and this one's disk does not know, and how many may.
+  private var earlierNumbers: Range<UInt64> = 0..<0
+  private static let earlierRoom: UInt64 = 1 << 20
 
   /// Told that the send behind a client's call is on disk: the client, its call, and the id of the send.
   var onStored: (UInt64, UInt64, String, Connection) -> Void = { _, _, _, _ in }
@@ -46,6 +49,17 @@ final class OutboxRelay {
     defer { nextNumber += 1 }
     return nextNumber
   }
+
+  /// Others may know of sends that were accepted before this process began: without a disk there is room for them in front
+  /// of all that it accepts itself.
+  func expectEarlier() {
+    guard nextNumber == 1 else { return }
+    earlierNumbers = 1..<1 + Self.earlierRoom
+    nextNumber = earlierNumbers.upperBound
+  }
+
+  /// The number of a send that an earlier process accepted.
+  func makeEarlierNumber() -> UInt64 { earlierNumbers.popFirst() ?? makeNumber() }
 
   /// The globally unique id of the send of a number.
   func commandID(_ number: UInt64) -> CommandID { CommandID(life: life, number: number) }
