@@ -72,6 +72,22 @@ enum FleetDocument {
     }
   }
 
+  // MARK: - The daemon
+
+  /// The member `fleet` of the daemon; nothing where the configuration has none.
+  static func writeDaemon(_ fleet: Fleet?, shownTo caller: Caller, into out: inout JSONWriter) {
+    guard let fleet else { return }
+    let links = fleet.places.filter { caller.maySee($0) }.compactMap { fleet.link(of: $0) }
+    out.key("fleet")
+    out.object {
+      $0.member("name", fleet.place("", "/").fleet)
+      $0.member("host", fleet.host)
+      $0.member("warning", warning(fleet))
+      // Where each upstream has a server of its own one that cannot be used says more than the others.
+      writeServer(fleet, links.first { $0.engine.server == nil || $0.trouble != nil || $0.refusal != nil }, into: &$0)
+    }
+  }
+
   // MARK: - The list
 
   /// The members of the result of `fleet.list`, as far as a program may see them.

@@ -4,8 +4,10 @@ enum StatusDocument {
   /// How long an answer may be where its lists end, in bytes: what stands behind them has to fit into the line, too.
   static func listLimit(_ gateway: Gateway) -> Int { gateway.configuration.limits.line - 256 }
 
-  /// The member `daemon`, with the outbox of one user, or of all.
-  static func writeDaemon(_ gateway: Gateway, outboxOf user: UInt32?, into out: inout JSONWriter) {
+  /// The member `daemon`, with the outbox of one user, or of all, and the fleet as far as a program may see it.
+  static func writeDaemon(
+    _ gateway: Gateway, outboxOf user: UInt32?, shownTo caller: Caller, into out: inout JSONWriter
+  ) {
     out.key("daemon")
     out.object {
       $0.member("version", gateway.identity.version)
@@ -18,6 +20,7 @@ enum StatusDocument {
       $0.member("handover", gateway.handovers)
       $0.member("state", gateway.isDraining ? "draining" : "running")
       OutboxDocument.writeStatus(gateway.relay.outbox, of: user, &$0)
+      FleetDocument.writeDaemon(gateway.upstreams.fleet, shownTo: caller, into: &$0)
     }
   }
 
@@ -73,6 +76,8 @@ enum StatusDocument {
     out.member("down_since", connection.record.downSince)
     out.member("last_connected", connection.record.lastConnected)
     writeReason(connection, into: &out)
+    out.key("needed")
+    out.bool(connection.isOccupied)
     out.member("leases", connection.leaseCount)
     out.member("subscriptions", connection.stream.subscriptionCount)
     out.member("entered", connection.enters.heldCount)

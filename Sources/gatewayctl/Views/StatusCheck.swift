@@ -63,6 +63,22 @@ struct StatusCheck: Equatable {
     case "unavailable": find(.warning, "there is no outbox\(detail)")
     default: if let warning = outbox["warning"]?.stringValue { find(.warning, "outbox: \(warning)") }
     }
+    if let fleet = daemon["fleet"] { judge(fleet: fleet) }
+  }
+
+  /// What cannot be used because of it is down, and judged as such.
+  private mutating func judge(fleet: JSONValue) {
+    let redis = fleet["redis"] ?? .null
+    if let state = redis["state"]?.stringValue, state != "working" {
+      let why = [redis["reason"], redis["detail"]].compactMap { $0?.stringValue }.joined(separator: ": ")
+      find(
+        .warning,
+        "the fleet's Redis is \(state)\(why.isEmpty ? "" : " (\(why))"); 'gatewayctl doctor' of an upstream of the fleet says what to do"
+      )
+    } else if let warning = redis["warning"]?.stringValue {
+      find(.warning, "the fleet's Redis: \(warning)")
+    }
+    if let warning = fleet["warning"]?.stringValue { find(.warning, "fleet: \(warning)") }
   }
 
   /// Something else that is not fine.
@@ -79,6 +95,7 @@ struct StatusCheck: Equatable {
     }
     let reason = connection["reason"]?.stringValue
     if let reason, Self.harmless.contains(reason) { return }
+    if connection["needed"]?.boolValue == false, !Self.ordered.contains(reason ?? "") { return }
     down += 1
     let span = max(0, now - Int64(connection["down_since"]?.integerValue ?? Int(now)))
     let name = connection["upstream"]?.stringValue ?? connection["url"]?.stringValue ?? "?"

@@ -28,7 +28,7 @@ struct StatusView {
     if let turn = daemon["longest_turn"]?.integerValue {
       parts.append(.init("longest delay \(tenths(Double(turn) / 1_000)) ms"))
     }
-    return palette.list(parts, width: width) + outbox(daemon["outbox"])
+    return palette.list(parts, width: width) + outbox(daemon["outbox"]) + fleet(daemon["fleet"])
   }
 
   /// A sentence on as many lines as it needs.
@@ -46,6 +46,22 @@ struct StatusView {
     }
     guard let warning = outbox?["warning"]?.stringValue else { return "" }
     return sentence("outbox: \(warning)", .waiting)
+  }
+
+  /// What is wrong with the fleet, in lines of its own; nothing while all is well.
+  private func fleet(_ fleet: JSONValue?) -> String {
+    guard let fleet else { return "" }
+    let redis = fleet["redis"] ?? .null
+    let name = "fleet \(fleet["name"]?.stringValue ?? "?"): "
+    var text = ""
+    if let state = redis["state"]?.stringValue, state != "working" {
+      let detail = redis["detail"]?.stringValue.map { ": \($0)" } ?? ""
+      text += sentence(name + FleetView.server(redis).text + detail, .bad)
+    }
+    for warning in [redis["warning"], fleet["warning"]].compactMap({ $0?.stringValue }) {
+      text += sentence(name + warning, .waiting)
+    }
+    return text
   }
 
   // MARK: Connections

@@ -80,6 +80,41 @@ import Testing
     #expect(try check([], daemon: daemon).verdict == verdict)
   }
 
+  @Test func whatNobodyNeedsAfterATakeOverIsNotCritical() throws {
+    func left(_ reason: String, isNeeded: Bool) -> String {
+      connection("chat", "disconnected", reason, down: 900)
+        .replacing(#""state":"#, with: #""needed":\#(isNeeded),"state":"#)
+    }
+    let check = try check([connection("chat", "connected"), left("fleet", isNeeded: false)])
+    #expect(check.line == "GATEWAYD OK: 1 connected, none down | connected=1 down=0 queued=4")
+    #expect(try self.check([left("fleet", isNeeded: true)]).verdict == .critical)
+    #expect(try self.check([left("requested", isNeeded: false)]).verdict == .warning)
+  }
+
+  @Test(arguments: [
+    (
+      #"{"state":"unreachable","reason":"auth","detail":"no file /etc/p"}"#, "null",
+      "the fleet's Redis is unreachable (auth: no file /etc/p); 'gatewayctl doctor' of an upstream of the fleet says what to do"
+    ),
+    (
+      #"{"state":"unreachable","reason":null,"detail":null}"#, "null",
+      "the fleet's Redis is unreachable; 'gatewayctl doctor' of an upstream of the fleet says what to do"
+    ),
+    (
+      #"{"state":"working","reason":null,"detail":null,"warning":"it removes keys"}"#, "null",
+      "the fleet's Redis: it removes keys"
+    ),
+    (
+      #"{"state":"working","reason":null,"detail":null,"warning":null}"#, #""this host has left""#,
+      "fleet: this host has left"
+    ),
+  ])
+  func aFleetWithoutItsRedisIsNotOK(_ redis: String, _ warning: String, _ text: String) throws {
+    let daemon = #"{"state":"running","outbox":{"state":"working"},"fleet":{"redis":\#(redis),"warning":\#(warning)}}"#
+    let check = try check([connection("a", "connected")], daemon: daemon)
+    #expect(check.line == "GATEWAYD WARNING: \(text) | connected=1 down=0 queued=2")
+  }
+
   @Test func theWorstComesFirstAndTheLineIsOne() throws {
     var check = try check([
       connection("a", "disconnected", "requested", down: 1), connection("b", "disconnected", "tls", down: 1),

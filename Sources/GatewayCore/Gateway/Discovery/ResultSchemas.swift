@@ -143,6 +143,11 @@ enum ResultSchemas {
     .always("warning", .optional(.text), "What may go wrong with it."),
   ])
 
+  private static let fleetOfDaemon = JSONSchema.object([
+    .always("name", .text, "Of the fleet."), .always("host", .text, "What the fleet calls this host."),
+    .always("warning", .optional(.text)), .always("redis", fleetServer),
+  ])
+
   static let fleet = JSONSchema.object([
     .always("role", .choice(FleetRole.allCases.map(\.rawValue))),
     .always("name", .text, "Of the fleet."),
@@ -172,8 +177,9 @@ enum ResultSchemas {
     .sometimes("rule", .optional(.text), "The keeper's rule that last spoke."),
     .sometimes("why", .optional(.text), "Why it spoke so."), .always("attempt", .count),
     .sometimes("generation", .count, "Number of the last attempt."),
-    .sometimes("next", .optional(.count), "Milliseconds until the next attempt."), .always("leases", .count),
-    .always("subscriptions", .count),
+    .sometimes("next", .optional(.count), "Milliseconds until the next attempt."),
+    .sometimes("needed", .boolean, "Whether a program, a send or the configuration needs it."),
+    .always("leases", .count), .always("subscriptions", .count),
     .sometimes("entered", .count, "Messages that are said at every connect."),
     .always(
       "queue",
@@ -228,6 +234,7 @@ enum ResultSchemas {
           "The longest time in microseconds, since the start, for which one thing made everything else wait."),
         .sometimes("handover", .count, "How often one daemon went on with the clients of the one before."),
         .always("state", .text), .sometimes("outbox", outboxStatus),
+        .sometimes("fleet", fleetOfDaemon, "Where the configuration has one."),
       ])),
     .always("connections", .list(connection)), .always("clients", .list(client)),
     .sometimes(

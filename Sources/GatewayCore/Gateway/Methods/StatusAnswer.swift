@@ -78,7 +78,7 @@ final class StatusAnswer: PortionedAnswer {
     case .clients: return beginClients(clients, connectionsLeftOut: 0)
     }
     let user = session.caller.isAdministrator ? nil : session.peer.uid
-    StatusDocument.writeDaemon(gateway, outboxOf: user, into: &out)
+    StatusDocument.writeDaemon(gateway, outboxOf: user, shownTo: session.caller, into: &out)
     out.key("connections")
     out.beginArray()
     return .connections(connections, clients: clients)
