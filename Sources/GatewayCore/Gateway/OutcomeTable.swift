@@ -87,10 +87,12 @@ extension LocalError {
     case .failed(let error): self.init(error, limit: connection.lineLimit)
     case .acknowledgementTimeout:
       self.init(
-        .ackTimeout, "It was written, but the server did not acknowledge in time: whether it arrived is unknown.")
+        .ackTimeout,
+        "\(Self.writing(connection)), but the server did not acknowledge in time: whether it arrived is unknown.")
     case .acknowledgementLost(let failure):
       self.init(
-        .ackLost, "It was written, but the link broke before the acknowledgement: whether it arrived is unknown.",
+        .ackLost,
+        "\(Self.writing(connection)), but the link broke before the acknowledgement: whether it arrived is unknown.",
         [.init("reason", .string(failure.reason.rawValue)), .init("detail", .string(failure.detail))])
     case .notStored(let problem): self.init(outbox: problem)
     case .denied: self = .denied(.send, on: nil)
@@ -101,6 +103,11 @@ extension LocalError {
     case .written, .acknowledged:
       self.init(.internalError, "A success was taken for an error on \(connection.id).")
     }
+  }
+
+  /// What is known of a send that was under way: a fleet may have lost it before it was written.
+  private static func writing(_ connection: Connection) -> String {
+    connection.specification.settings.fleet ? "It was given to the fleet" : "It was written"
   }
 
   /// Why a connection is down, in brackets; nothing while it is connected.

@@ -20,6 +20,16 @@ import Testing
     #expect(error.kind == outcome.meaning.error ?? .internalError)
   }
 
+  @Test(arguments: [CommandOutcome.acknowledgementLost(lost), .acknowledgementTimeout])
+  func whatAFleetWasToldWhoseHolderIsDeadIsNotSaidToBeWritten(_ outcome: CommandOutcome) throws {
+    let fleet = FleetGateways()
+    let host = fleet.start("a")
+    let connection = try #require(host.gateway.upstreams.pool.all.first)
+    let message = LocalError(outcome, on: connection).message
+    #expect(
+      message.hasPrefix("It was given to the fleet, but ") && message.hasSuffix(": whether it arrived is unknown."))
+  }
+
   @Test(arguments: outcomes)
   func whatMayHaveLeftKeepsItsKeyAndNothingElseDoes(_ outcome: CommandOutcome) {
     var hasLeft = [OutboxState.sent, .acked, .lost].contains { $0 == outcome.meaning.outbox }
