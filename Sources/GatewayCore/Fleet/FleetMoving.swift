@@ -9,6 +9,8 @@ final class FleetMoving {
     /// There is none of that name; these there are.
     case unknownHost([String])
     case mayNotHold
+    /// It has these settings of the upstream otherwise than the fleet, and would leave the link alone.
+    case differs([String])
     /// Nothing was heard of it for so long that it counts as dead.
     case isSilent
     case holdsAlready
@@ -57,6 +59,8 @@ final class FleetMoving {
     guard let known = roster.hosts[host] else { return .unknownHost(roster.hosts.keys.sorted()) }
     if host == own.host, roster.record?.holder == host { return .holdsAlready }
     if !known.details.mayHold { return .mayNotHold }
+    let differences = known.details.agreement.differences(from: roster.record?.agreement ?? FleetAgreement())
+    if !differences.isEmpty { return .differs(differences) }
     return roster.isAlive(host) == false ? .isSilent : nil
   }
 

@@ -179,8 +179,14 @@ final class FleetRoster {
       place: before.count, yields: !prefers && before.contains { hosts[$0]?.details.prefers == true })
   }
 
-  /// Other hosts that may hold and are not known to be dead.
-  func heirs(of host: String) -> [String] { present.filter { $0 != host && hosts[$0]?.details.mayHold == true } }
+  /// Other hosts that may hold, have the settings of the fleet, and are not known to be dead.
+  func heirs(of host: String) -> [String] {
+    let agreement = record?.agreement ?? FleetAgreement()
+    return present.filter { name in
+      guard name != host, let details = hosts[name]?.details else { return false }
+      return details.mayHold && details.agreement.differences(from: agreement).isEmpty
+    }
+  }
 }
 
 /// The lease of an upstream as the engine has it.

@@ -257,6 +257,12 @@ extension LocalError {
       self = .invalid(
         "host",
         "\(name) may not hold: it has `hold = \"never\"`, or has left ('fleet.leave'); reload it, or name another.")
+    case .differs(let names):
+      let settings = names.map { "upstream.\(upstream).\($0)" }.joined(separator: ", ")
+      self = .invalid(
+        "host",
+        "\(name) has \(settings) otherwise than the fleet, and does not take the link as long as it does; make it the same there and reload it, or name another."
+      )
     case .isSilent:
       self = .invalid(
         "host", "Nothing was heard of \(name) for so long that it counts as dead; start it, or name another.")
@@ -264,7 +270,8 @@ extension LocalError {
     case .nobodyElse:
       self.init(
         .conflict,
-        "No other host may have the link of '\(upstream)'; start one whose `hold` is \"may\", or wait for it.")
+        "No other host may have the link of '\(upstream)'; start one whose `hold` is \"may\" and whose settings are those of the fleet, or wait for it."
+      )
     case .tookOther(let other):
       self.init(
         .conflict, "\(other) has taken the link of '\(upstream)', and not \(host ?? "another host"); order it again.")

@@ -82,6 +82,19 @@ import Testing
     #expect(problem(to: "b") == .isSilent)
   }
 
+  @Test func aMoveToAHostWithOtherSettingsIsRefusedAndNamesThem() {
+    let own = scene.take("a")
+    scene.run(FleetBeat(place: scene.place, own: own, agreement: FleetAgreement("parser=1 url=1")))
+    var details = FleetHostDetails()
+    details.agreement = FleetAgreement("parser=1 url=2")
+    scene.run(FleetJoin(place: scene.place, host: "b", life: 0, details: details))
+    #expect(problem(to: "b") == .differs(["url"]))
+    #expect(problem(to: nil) == .nobodyElse)
+    #expect(scene.run(FleetBeat(place: scene.place, own: own))?.next == "")
+    let error = LocalError(FleetMoving.Problem.differs(["url"]), of: "chat", to: "b")
+    #expect(error.kind == .invalidParams && error.message.contains("b has upstream.chat.url otherwise than the fleet"))
+  }
+
   @Test func aHostThatWasNotNamedIsNoSuccess() {
     join("b")
     join("c")
