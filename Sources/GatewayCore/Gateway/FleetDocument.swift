@@ -32,6 +32,13 @@ enum FleetDocument {
     }
   }
 
+  /// What a connection is to its fleet; nil for one that has to do with none.
+  static func role(_ connection: Connection) -> FleetRole? {
+    let specification = connection.specification
+    guard specification.settings.fleet else { return nil }
+    return specification.isHeld ? .holder : .follower
+  }
+
   /// Nil where none is known, or the last one has given the link back.
   private static func holderName(_ record: FleetLeaseRecord?, _ holder: FleetHolder?, _ fleet: Fleet) -> String? {
     if holder?.holds == true { return fleet.host }

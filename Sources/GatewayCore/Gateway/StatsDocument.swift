@@ -65,6 +65,8 @@ enum StatsDocument {
     out.member("connection", connection.id)
     StatusDocument.writeIdentity(connection, into: &out)
     out.member("reason", connection.downFailure?.reason.rawValue)
+    // Both have the upstream's name.
+    if let role = FleetDocument.role(connection) { out.member("role", role.rawValue) }
     out.key("down")
     out.object {
       $0.member("now", connection.record.down(at: now)?.milliseconds)
@@ -140,6 +142,8 @@ enum StatsDocument {
     .always("url", .text, "Without user info; query values are hidden."), .always("namespace", .text),
     .always("kind", .text), .always("state", ResultSchemas.connectionState),
     .always("reason", .optional(ResultSchemas.reason), "Why it is not connected."),
+    .sometimes(
+      "role", .choice(FleetRole.allCases.map(\.rawValue)), "Of an upstream whose link hosts share: what it is there."),
     .always(
       "down", .object([.always("now", .optional(.count)), .always("total", .count)]),
       "How long it is not connected, and was not in all, in milliseconds."),

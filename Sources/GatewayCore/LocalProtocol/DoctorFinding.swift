@@ -1,5 +1,5 @@
 /// What the doctor looks at, in this order. The raw values are the `step` of a finding.
-enum DoctorStep: String, CaseIterable, Sendable {
+public enum DoctorStep: String, CaseIterable, Sendable {
   case fleetRedis = "fleet.redis"
   case fleetRights = "fleet.rights"
   case fleetMemory = "fleet.memory"
@@ -10,6 +10,16 @@ enum DoctorStep: String, CaseIterable, Sendable {
   case fleetDelay = "fleet.delay"
   case name, tcp, proxy, tls, http, engine, websocket, sticky, namespace, handshake, auth
   case roundTrip = "round_trip"
+
+  /// Whether it looks at a fleet, and not at the server.
+  public var isOfFleet: Bool {
+    switch self {
+    case .fleetRedis, .fleetRights, .fleetMemory, .fleetDisk, .fleetReplicas, .fleetLease, .fleetHosts, .fleetDelay:
+      true
+    case .name, .tcp, .proxy, .tls, .http, .engine, .websocket, .sticky, .namespace, .handshake, .auth, .roundTrip:
+      false
+    }
+  }
 }
 
 /// How a step went.

@@ -23,12 +23,19 @@ struct DoctorCommand: Subcommand {
     defaultTimeout: .seconds(30))
 
   private let context: Context
+  private var view: DoctorView
 
-  private init(_ context: Context) { self.context = context }
+  private init(_ context: Context) {
+    self.context = context
+    view = DoctorView(palette: context.settings.palette, width: context.settings.columns)
+  }
 
-  static func run(_ context: Context) throws(Failure) -> ExitCode { try DoctorCommand(context).run() }
+  static func run(_ context: Context) throws(Failure) -> ExitCode {
+    var command = DoctorCommand(context)
+    return try command.run()
+  }
 
-  private func run() throws(Failure) -> ExitCode {
+  private mutating func run() throws(Failure) -> ExitCode {
     let client = context.client
     let deadline = context.deadline
     try client.connect(until: deadline)
@@ -70,9 +77,8 @@ struct DoctorCommand: Subcommand {
     return members.elements("args")?.first.flatMap { RawJSONObject($0) }
   }
 
-  private func show(_ finding: RawJSONObject) throws(Failure) {
+  private mutating func show(_ finding: RawJSONObject) throws(Failure) {
     guard context.settings.isReadable else { return try context.printJSON(finding.text(without: "")) }
-    let view = DoctorView(palette: context.settings.palette, width: context.settings.columns)
     context.output.text(view.lines(finding, advice: advice(finding)))
   }
 

@@ -133,8 +133,10 @@ struct TopView {
     let id = connection["connection"]?.stringValue ?? ""
     let upstream = connection["upstream"]?.stringValue ?? connection["url"]?.stringValue ?? "?"
     let namespace = connection["namespace"]?.stringValue.flatMap { $0 == "/" || upstream.hasSuffix($0) ? nil : $0 }
+    // What this host's programs use has the same name as the link that it holds for its fleet.
+    let role = connection["role"]?.stringValue == "holder" ? " (link)" : ""
     return Row(
-      id: id, name: namespace.map { "\(upstream) \($0)" } ?? upstream,
+      id: id, name: (namespace.map { "\(upstream) \($0)" } ?? upstream) + role,
       state: connection["state"]?.stringValue ?? "?", received: rate("in", connection, earlier[id]),
       sent: rate("out", connection, earlier[id]), ping: details[id]?["rtt"]?.doubleValue,
       waiting: connection["queue"]?["count"]?.integerValue ?? 0,

@@ -57,10 +57,22 @@ import Testing
     #expect(ofURL.errors.hasSuffix("Give them with --auth, or set `lines.login`.\n"))
   }
 
-  @Test func aPersonReadsColumns() {
-    let view = DoctorView(palette: Palette(isColored: false))
-    let finding = RawJSONObject(
-      Array(#"{"step":"tcp","verdict":"ok","code":"tcp.ok","seen":"Fine.","advice":null}"#.utf8))!
-    #expect(view.lines(finding) == "ok       tcp         Fine.\n")
+  @Test func aPersonReadsColumns() throws {
+    var view = DoctorView(palette: Palette(isColored: false))
+    #expect(view.lines(try finding("tcp")) == "ok       tcp         Fine.\n")
+  }
+
+  private func finding(_ step: String) throws -> RawJSONObject {
+    try #require(
+      RawJSONObject(Array(#"{"step":"\#(step)","verdict":"ok","code":"ok","seen":"Fine.","advice":null}"#.utf8)))
+  }
+
+  @Test func theLongestNameOfAFleetsStepsMovesNoColumn() throws {
+    var view = DoctorView(palette: Palette(isColored: false))
+    let lines = try ["fleet.redis", "fleet.replicas", "tcp"].map { view.lines(try finding($0)) }
+    #expect(
+      lines == [
+        "ok       fleet.redis    Fine.\n", "ok       fleet.replicas Fine.\n", "ok       tcp            Fine.\n",
+      ])
   }
 }
