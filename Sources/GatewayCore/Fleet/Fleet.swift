@@ -32,7 +32,7 @@ final class Fleet {
   /// Another daemon has this host's name, and this one has another from now on.
   var onRenamed: (_ old: String, _ new: String) -> Void = { _, _ in }
 
-  /// Told what becomes of Redis.
+  /// Told what becomes of Redis and of this host's links.
   var onReport: (FleetReport) -> Void = { _ in }
 
   /// Nil where the configuration wants none.
@@ -107,6 +107,7 @@ final class Fleet {
       }
       made.onWant = { [weak self] in self?.onWant(place, $0) }
       made.onCut = { [weak self] in self?.onCut(place) }
+      made.onReport = { [weak self] in self?.onReport($0) }
       made.onYield = { [link] in link.beReluctant(for: FleetLease.reluctance) }
       made.wallMilliseconds = { [seams] in seams.time.wallMilliseconds }
       made.version = { [link] in link.roster.version(own.versions) }
@@ -159,7 +160,7 @@ final class Fleet {
     for (place, member) in members where !isWanted(place) {
       members[place] = nil
       member.link.box.withdraw()
-      member.holder?.leave()
+      member.holder?.leave("the fleet shares the upstream no longer")
       member.link.roster.stop()
       wait(for: [member], until: seams.time.now + Self.leaveLimit) {
         let engine = member.link.engine
@@ -257,7 +258,8 @@ public struct FleetSeams {
       makeProbe: { RedisProbe($0, dialer: dialer, credentials: credentials, timers: timers) }
     ) { settings in
       let engine = RedisEngine(settings, dialer: dialer, credentials: credentials, timers: timers, random: random)
-      engine.begin()
+      // A password that cannot be read is known at once, and whoever is to be told of it is not there yet.
+      timers.after(.zero) { [weak engine] in engine?.begin() }
       return engine
     }
   }

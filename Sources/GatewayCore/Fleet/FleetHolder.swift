@@ -44,6 +44,11 @@ final class FleetHolder {
 
   /// The lease is given away because the server is not reached.
   var onYield: () -> Void = {}
+  /// It is taken, or given up.
+  var onReport: (FleetReport) -> Void = { _ in }
+  /// Whose it was when it was asked for, and why it is being given back.
+  private var lastHost: String?
+  private var departure = ""
 
   /// How long the server may take to acknowledge the last bytes of a holder that leaves.
   static let drainLimit: Duration = .seconds(1)
@@ -85,14 +90,17 @@ final class FleetHolder {
   /// Whether this host holds, or has asked for it.
   var holdsOrTakes: Bool { holds || lease.isTaking }
 
-  /// Gives the lease to another host.
-  func leave() { tell(.leave) }
+  /// Gives the lease to another host, for a reason in a clause.
+  func leave(_ why: String = "this host was told to give it up, or stops") {
+    departure = why
+    tell(.leave)
+  }
 
   /// The same, because the server is not reached. False where no other host would take it.
   private func yield() -> Bool {
     guard case .holding = lease.state, hosts.isOtherWilling else { return false }
     onYield()
-    leave()
+    leave("it does not reach the server, and another host may")
     return true
   }
 
@@ -104,15 +112,24 @@ final class FleetHolder {
     let held = holds
     settings.host = host
     hosts.rename(host)
+    let term = lease.own?.term
     // First: what ends may not write any more.
     lease = FleetLease(FleetLease.Settings(settings))
     if held { end() }
+    reportEnd(of: term, "another daemon of the fleet has this host's name")
     if let server = engine.server { tell(.gained(run: server.run)) }
   }
 
   private func tell(_ event: FleetLease.Event) {
     if event == .fenced, holds { counters.fences += 1 }
+    let held = lease.own?.term
     for action in lease.handle(event, at: timers.now) { act(action) }
+    if held != lease.own?.term { reportEnd(of: held, event == .fenced ? "another host has taken it" : departure) }
+  }
+
+  private func reportEnd(of term: UInt64?, _ why: String) {
+    guard let term else { return }
+    onReport(.gaveUp(upstream: place.upstream, namespace: place.namespace, term: term, why: why))
   }
 
   private func act(_ action: FleetLease.Action) {
@@ -149,6 +166,7 @@ final class FleetHolder {
 
   private func take(_ sight: FleetSight, isLate: Bool) {
     let tops = tops()
+    lastHost = FleetOwn(sight.own)?.host
     let step = FleetTake(
       place: place, host: settings.host, seen: sight, run: engine.server?.run ?? "", conversation: tops.conversation,
       sequence: tops.sequence, term: tops.term, isLate: isLate, since: UInt64(max(0, wallMilliseconds())))
@@ -172,7 +190,9 @@ final class FleetHolder {
         // The term goes on at this server: it may be told again what it has lost.
         publisher.heal()
         writer?.heal()
-        if !beaten.next.isEmpty, beaten.next != settings.host { leave() }
+        if !beaten.next.isEmpty, beaten.next != settings.host {
+          leave(beaten.next == "*" ? "another host is to have it" : "\(beaten.next) is to have it")
+        }
       case .fenced: tell(.fenced)
       case .refused, .unanswered: tell(.beatFailed)
       }
@@ -194,6 +214,10 @@ final class FleetHolder {
   private func begin(_ taken: FleetTaken) {
     guard let own = lease.own else { return }
     counters.takeOvers += 1
+    onReport(
+      .took(
+        upstream: place.upstream, namespace: place.namespace, term: own.term, conversation: taken.conversation,
+        from: lastHost))
     publisher.begin(own, taken)
     connector.resumption = taken.isSameRun ? taken.resumption : nil
     carryAdopted()

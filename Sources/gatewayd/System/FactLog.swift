@@ -65,6 +65,16 @@ enum FactLog {
     case .missed(let reason, let detail): LogRecord(.fleetMissed, [.reason: reason.rawValue, .detail: detail])
     case .refused(let upstream, let detail): LogRecord(.fleetRefused, [.upstream: upstream, .detail: detail])
     case .accepted(let upstream): LogRecord(.fleetAccepted, [.upstream: upstream])
+    case .took(let upstream, let namespace, let term, let conversation, let host):
+      LogRecord(
+        .fleetTook,
+        [
+          .upstream: upstream, .namespace: namespace, .term: String(term), .conversation: String(conversation),
+          .from: host,
+        ])
+    case .gaveUp(let upstream, let namespace, let term, let why):
+      LogRecord(
+        .fleetGaveUp, [.upstream: upstream, .namespace: namespace, .term: String(term), .detail: why])
     }
   }
 

@@ -9,7 +9,7 @@ enum LogKind: CaseIterable, Hashable, Sendable {
   case configurationReloaded, configurationRefused, configurationWarning, restartNeeded, secretIsPublic
   case outboxUnavailable, outboxRepaired, outboxFailing, outboxWorking, outboxUntidy, outboxTidy
   case historyFailing, historyWorking, historySetAside
-  case fleetReached, fleetEndangered, fleetMissed, fleetRefused, fleetAccepted
+  case fleetReached, fleetEndangered, fleetMissed, fleetRefused, fleetAccepted, fleetTook, fleetGaveUp
   case networkUnwatched, suspendUnwatched, socketIgnored, descriptorsExhausted, acceptFailed, internalError
   case metricsUnavailable
   case clientsHandedOver, clientsTakenOver, handoverFailed
@@ -48,6 +48,8 @@ enum LogKind: CaseIterable, Hashable, Sendable {
     case .fleetMissed: "no Redis of the fleet can be used"
     case .fleetRefused: "the Redis of the fleet refuses what an upstream needs"
     case .fleetAccepted: "the Redis of the fleet refuses an upstream nothing any more"
+    case .fleetTook: "has the link of an upstream for its fleet"
+    case .fleetGaveUp: "gave up the link of an upstream that its fleet shares"
     case .secretIsPublic: "everybody on this machine can read a file with credentials"
     case .networkUnwatched: "cannot watch the network, every upstream counts as reachable"
     case .suspendUnwatched: "cannot notice that the machine slept, the heartbeat alone finds what died meanwhile"
@@ -76,7 +78,7 @@ enum LogKind: CaseIterable, Hashable, Sendable {
       .suspendUnwatched, .handoverFailed, .fleetNameTaken, .fleetEndangered, .fleetMissed, .fleetRefused:
       .warning
     case .started, .stopping, .sendsKept, .configurationReloaded, .outboxWorking, .outboxTidy, .historyWorking,
-      .clientsHandedOver, .clientsTakenOver, .fleetReached, .fleetAccepted:
+      .clientsHandedOver, .clientsTakenOver, .fleetReached, .fleetAccepted, .fleetTook, .fleetGaveUp:
       .notice
     case .connectionUp: .info
     case .connectionAttempt, .connectionReleased, .clientAttached, .clientDetached: .debug
@@ -117,6 +119,8 @@ enum LogKind: CaseIterable, Hashable, Sendable {
     case .fleetMissed: "0d94c3e7b25f4a16983d7fe1a64c5b28"
     case .fleetRefused: "93e5d7026fb84c1ab71c40d8e25a6f39"
     case .fleetAccepted: "c8402b6d19e7453fb0d5a97f3e81c6a2"
+    case .fleetTook: "b37d0e4c96a1482f8e5c2179d04f6ba8"
+    case .fleetGaveUp: "41c8f6a20d7b4e93a6f5b80c3e92d715"
     case .secretIsPublic: "e0b9c1d2f7a84f0c9d5e3a6b8c714f29"
     case .networkUnwatched: "5d0c8e1f7a1b4b0d9a3f2c6e84d17b52"
     case .suspendUnwatched: "e5d1f0b27c3a4d6f8a94b7c1d2e35f60"

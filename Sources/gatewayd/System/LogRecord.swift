@@ -64,7 +64,7 @@ enum LogField: String, CaseIterable, Sendable {
   case retryIn = "retry_in"
   case client, name, uid, pid, quota, command, outcome, interest
   case file, line, changed, restart
-  case version, path, saved, sends, clients, closed, signal, repeated
+  case version, path, saved, sends, clients, closed, signal, repeated, term, conversation
 
   /// What a text line shows behind the number; as a field of the journal it is the number alone.
   var unit: String { self == .retryIn ? "ms" : "" }
@@ -84,10 +84,10 @@ enum LogField: String, CaseIterable, Sendable {
   var identifies: Bool {
     switch self {
     case .upstream, .url, .namespace, .from, .reason, .uid, .quota, .outcome, .interest, .file, .line, .changed,
-      .restart, .path:
+      .restart, .path, .term:
       true
     case .connection, .detail, .attempt, .retryIn, .client, .name, .pid, .command, .version, .saved, .sends, .clients,
-      .closed, .signal, .repeated:
+      .closed, .signal, .repeated, .conversation:
       false
     }
   }

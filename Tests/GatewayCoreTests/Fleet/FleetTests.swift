@@ -40,6 +40,40 @@ import Testing
     #expect(left != nil && scene.store.hostRow(hosts, "b") == left)
   }
 
+  @Test func takingALinkAndGivingItUpIsReportedWithTheOtherHost() {
+    var reports: [FleetReport] = []
+    fleet.onReport = { reports.append($0) }
+    scene.turn(by: .seconds(5))
+    guard case .took("u", "/", term: 1, _, from: nil)? = reports.first, reports.count == 1 else {
+      return #expect(reports == [])
+    }
+    scene.run(FleetMove(place: place, own: FleetOwn(term: 1, host: "b"), host: "z"))
+    scene.turn(by: .seconds(2))
+    #expect(reports.dropFirst() == [.gaveUp(upstream: "u", namespace: "/", term: 1, why: "z is to have it")])
+    scene.take("z")
+    scene.turn(by: .seconds(5))
+    #expect(reports.count == 3)
+    guard case .took("u", "/", term: 3, _, from: "z")? = reports.last else { return #expect(reports.last == nil) }
+    scene.take("y")
+    scene.turn(by: .seconds(2))
+    #expect(
+      reports.dropFirst(3) == [.gaveUp(upstream: "u", namespace: "/", term: 3, why: "another host has taken it")])
+  }
+
+  @Test func aPasswordFileThatCannotBeReadAtTheStartIsReported() throws {
+    var options = FleetOptions()
+    (options.name, options.host, options.password) = ("f", "b", .file("/no/password"))
+    options.redis = [try #require(RedisAddress("redis://127.0.0.1"))]
+    let seams = FleetSeams(
+      dialer: FakeTransportDialer(), credentials: FakeCredentials(), time: scene.time, timers: scene.timers,
+      random: FakeRandom(), machine: "m")
+    let fleet = try #require(Fleet(options, seams))
+    var reasons: [DownReason] = []
+    fleet.onReport = { if case .missed(let reason, _) = $0 { reasons.append(reason) } }
+    scene.turn(by: .seconds(3))
+    #expect(reasons == [.auth])
+  }
+
   @Test func aHostLeavesAlsoWhereOnlyTheServerOfAnotherUpstreamIsNotReached() throws {
     scene.turn(by: .seconds(5))
     #expect(fleet.holder(of: place)?.holds == true)

@@ -42,6 +42,21 @@ struct JournalFactTests {
       ])
   }
 
+  @Test func whoTakesALinkOrGivesItUpHasALine() {
+    let facts: [FleetReport] = [
+      .took(upstream: "chat", namespace: "/", term: 8, conversation: 21, from: "edge-3"),
+      .took(upstream: "chat", namespace: "/", term: 1, conversation: 1, from: nil),
+      .gaveUp(upstream: "chat", namespace: "/", term: 8, why: "edge-3 is to have it"),
+    ]
+    #expect(
+      facts.flatMap { lines(.fleet($0)) } == [
+        "notice has the link of an upstream for its fleet upstream=chat namespace=/ term=8 conversation=21 from=edge-3",
+        "notice has the link of an upstream for its fleet upstream=chat namespace=/ term=1 conversation=1",
+        "notice gave up the link of an upstream that its fleet shares upstream=chat namespace=/ term=8"
+          + " detail=\"edge-3 is to have it\"",
+      ])
+  }
+
   @Test func theJournalHasTheNumberAlone() throws {
     let fact = GatewayFact.connectionMoved(connection, from: .reconnecting, to: .disconnected)
     let record = try #require(FactLog.records(for: fact, at: .debug).first)

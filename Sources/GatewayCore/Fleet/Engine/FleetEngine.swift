@@ -79,7 +79,7 @@ extension FleetEngineReceiver {
   func engineRefused(_ failure: UpstreamFailure, of place: FleetPlace) {}
 }
 
-/// What becomes of an engine, for the log.
+/// What becomes of an engine and of the links that hosts share by it, for the log.
 public enum FleetReport: Equatable, Sendable {
   /// It is reached, at this address.
   case reached(server: String, version: String)
@@ -91,6 +91,10 @@ public enum FleetReport: Equatable, Sendable {
   case refused(upstream: String, detail: String)
   /// It has done what it refused.
   case accepted(upstream: String)
+  /// This host has the link of an upstream from now on; nil: no host had it before.
+  case took(upstream: String, namespace: String, term: UInt64, conversation: UInt64, from: String?)
+  /// This host has it no more, for a reason in a clause.
+  case gaveUp(upstream: String, namespace: String, term: UInt64, why: String)
 }
 
 /// The server that an engine has reached.
