@@ -97,6 +97,12 @@ extension Connection: UpstreamChannelOwner {
     stream.clock.take(sample)
   }
 
+  func channel(_ channel: any UpstreamChannel, waitsFor failure: UpstreamFailure) {
+    guard channel === self.channel, state != .connected else { return }
+    upkeep.notes.lastFailure = failure
+    stream.notifyStates(stateNotification)
+  }
+
   func channelEnded(_ channel: any UpstreamChannel, _ failure: UpstreamFailure) {
     guard channel === self.channel else { return }
     lost(failure)

@@ -27,6 +27,8 @@ final class Fleet {
   var onSend: (FleetPlace, FleetBox.News) -> Void = { _, _ in }
   /// The holder's own connection to the server is wanted from now on, or not any more.
   var onWant: (FleetPlace, Bool) -> Void = { _, _ in }
+  /// Why that is down; nil while it is up, and before anything has failed.
+  var trouble: (FleetPlace) -> UpstreamFailure? = { _ in nil }
   /// It must not write another byte.
   var onCut: (FleetPlace) -> Void = { _ in }
   /// Another daemon has this host's name, and this one has another from now on.
@@ -106,6 +108,7 @@ final class Fleet {
         link.tops
       }
       made.onWant = { [weak self] in self?.onWant(place, $0) }
+      made.trouble = { [weak self] in self?.trouble(place) }
       made.onCut = { [weak self] in self?.onCut(place) }
       made.onReport = { [weak self] in self?.onReport($0) }
       made.onYield = { [link] in link.beReluctant(for: FleetLease.reluctance) }

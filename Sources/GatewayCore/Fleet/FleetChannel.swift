@@ -21,6 +21,8 @@ final class FleetChannel {
   private enum Past { case told, asked, read, proving }
   private var past = Past.told
   private var wanted: [Interest] = []
+  /// Why the fleet has no conversation, as it was told last.
+  private var toldTrouble: FleetTrouble?
   private var timer: Timers.ID?
 
   init(_ link: FleetLink, owner: any UpstreamChannelOwner) {
@@ -114,7 +116,10 @@ final class FleetChannel {
     switch state {
     case .reaching, .waiting:
       stopTimer()
-      guard let present = link.present, let life = link.speakingLife else { return state = .waiting }
+      guard let present = link.present, let life = link.speakingLife else {
+        state = .waiting
+        return tellTrouble()
+      }
       open(present, life)
     case .away(let conversation):
       guard link.speakingLife != nil else { return }
@@ -124,6 +129,13 @@ final class FleetChannel {
       state = .open(conversation)
     case .open, .ended: break
     }
+  }
+
+  /// It goes on waiting: the holder tries again by itself.
+  private func tellTrouble() {
+    guard let trouble = link.roster.record?.trouble, trouble != toldTrouble else { return }
+    toldTrouble = trouble
+    owner?.channel(self, waitsFor: trouble.failure)
   }
 
   private func open(_ conversation: UInt64, _ life: UInt64) {

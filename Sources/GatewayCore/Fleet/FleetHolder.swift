@@ -34,6 +34,8 @@ final class FleetHolder {
   var onWant: (Bool) -> Void = { _ in }
   /// The link to the server must not write another byte.
   var onCut: () -> Void = {}
+  /// Why the link to the server is down; nil while it is up, and before anything has failed.
+  var trouble: () -> UpstreamFailure? = { nil }
   /// The version that the fleet is to speak from now on.
   var version: () -> UInt64 = { FleetWire.versions.upperBound }
   /// Its turn among the hosts that would take a lease that nobody holds.
@@ -180,7 +182,7 @@ final class FleetHolder {
     let sent = timers.now
     let step = FleetBeat(
       place: place, own: own, version: hosts.version(settings.versions) ?? version(), agreement: settings.agreement,
-      sequence: publisher.sequence, census: hosts.census)
+      sequence: publisher.sequence, census: hosts.census, trouble: trouble().map { FleetTrouble($0, of: own) })
     engine.run(step) { [weak self] outcome in
       guard let self, lease.own == own else { return }
       switch outcome {

@@ -212,6 +212,8 @@ struct FleetLeaseRecord: Equatable, Sendable {
   var willing: UInt64?
   /// Some of these prefer to.
   var isPreferred = false
+  /// Why the holder has no link to the server; nil where it has one, or has not said why.
+  var trouble: FleetTrouble?
 
   /// The last term.
   var own: FleetOwn? { FleetOwn(sight.own) }
@@ -225,5 +227,8 @@ struct FleetLeaseRecord: Equatable, Sendable {
     (epoch, sequence, version) = (text("epoch") ?? "", number("seq") ?? 0, number("v"))
     (agreement, hosts) = (FleetAgreement(text("config") ?? ""), number("hosts"))
     (willing, isPreferred) = (number("may"), text("prefer") == "1")
+    if holder?.isEmpty == false, let trouble = rows["why"].flatMap({ FleetTrouble($0) }), trouble.own == own {
+      self.trouble = trouble
+    }
   }
 }

@@ -170,6 +170,8 @@ enum FleetDocument {
       $0.member("version", record?.version.map { Int(clamping: $0) })
       $0.member("hosts", link.roster.presentCount)
       $0.member("objection", link.objection?.detail)
+      $0.member("reason", record?.trouble?.reason.rawValue)
+      $0.member("detail", record?.trouble?.detail)
     }
   }
 
@@ -202,6 +204,8 @@ enum FleetDocument {
     .always("epoch", .optional(.text)),
     .always("version", .optional(.count), "Of the protocol that the fleet speaks."), .always("hosts", .count),
     .always("objection", .optional(.text), "Why this host can take no part."),
+    .sometimes("reason", .optional(ResultSchemas.reason), "Why the holder is not connected to the server."),
+    .sometimes("detail", .optional(.text), "The same in a sentence."),
   ])
 
   static let listSchema = JSONSchema.object([

@@ -14,6 +14,12 @@ final class HeldLinks {
     self.upstreams = upstreams
     fleet.onWant = { [weak self] in if $1 { self?.hold($0) } else { self?.letGo($0) } }
     fleet.onCut = { [weak self] in self?.cut($0) }
+    fleet.trouble = { [weak self] in self?.trouble(of: $0) }
+  }
+
+  /// Why a link is down, unless it is only being made anew.
+  private func trouble(of place: FleetPlace) -> UpstreamFailure? {
+    holds[place]?.connection.downFailure.flatMap { $0.reason == .idle ? nil : $0 }
   }
 
   private func hold(_ place: FleetPlace) {

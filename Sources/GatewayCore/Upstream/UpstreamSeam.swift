@@ -256,6 +256,8 @@ protocol UpstreamChannelOwner: AnyObject {
   func channelHasNewCredentials(_ channel: any UpstreamChannel)
   /// The server's clock was looked at. At any time between the dialling and the end, as often as there is an occasion.
   func channel(_ channel: any UpstreamChannel, sampledTime sample: ClockSample)
+  /// The attempt goes on, but what it waits for is not there, for this reason. As often as there is another one.
+  func channel(_ channel: any UpstreamChannel, waitsFor failure: UpstreamFailure)
   /// The attempt failed or the conversation ended. Exactly once unless the owner called `close()`; nothing follows.
   func channelEnded(_ channel: any UpstreamChannel, _ failure: UpstreamFailure)
 }
@@ -284,6 +286,8 @@ extension UpstreamChannelOwner {
   func channel(_ channel: any UpstreamChannel, progressed id: UInt64, arguments: RawSpan, kwargs: RawSpan?) {}
   func channel(_ channel: any UpstreamChannel, failed id: UInt64, _ error: RemoteError) {}
   func channel(_ channel: any UpstreamChannel, answered interest: Interest, _ refusal: UpstreamFailure?) {}
+  /// For owners that tell nobody.
+  func channel(_ channel: any UpstreamChannel, waitsFor failure: UpstreamFailure) {}
   /// For owners that give nothing a time.
   func channel(_ channel: any UpstreamChannel, sampledTime sample: ClockSample) {}
 }

@@ -87,6 +87,10 @@ struct FleetView {
       let holder = upstream["holder"]?.stringValue
       var notes: [Table.Cell] = []
       if let objection = upstream["objection"]?.stringValue { notes.append(.init(objection, .bad)) }
+      if let reason = upstream["reason"]?.stringValue, !isOpen {
+        let detail = upstream["detail"]?.stringValue.map { ": \($0)" } ?? ""
+        notes.append(.init("\(holder ?? "it") is not connected to the server: \(reason)\(detail)", .bad))
+      }
       if let next = upstream["next"]?.stringValue {
         notes.append(.init(next == "*" ? "another host is to take it" : "\(next) is to take it", .waiting))
       }

@@ -49,6 +49,28 @@ import Testing
     #expect(owner.takeAll() == ["opened"])
   }
 
+  @Test func whatAnEarlierHolderSaidOfItsLinkDoesNotCountForTheNext() {
+    let own = scene.take("b")
+    let trouble = FleetTrouble(UpstreamFailure(.refused, "no such room"), of: own)
+    scene.run(FleetBeat(place: scene.place, own: own, trouble: trouble))
+    _ = dial()
+    scene.turn(by: .seconds(1))
+    let sentence = "waits: refused, b, which has the fleet's link, is not connected: no such room"
+    #expect(owner.takeAll() == [sentence])
+    // A holder of an earlier version leaves what the lease has of the one before.
+    scene.take("c")
+    scene.turn(by: .seconds(3))
+    #expect(owner.takeAll() == [])
+    #expect(link.roster.record?.trouble == nil && scene.store.text(scene.place.key(.lease), "why")?.isEmpty == false)
+  }
+
+  @Test func whatIsSaidOfALinkIsBounded() {
+    let own = FleetOwn(term: 1, host: "b")
+    let trouble = FleetTrouble(UpstreamFailure(.closed, String(repeating: "x", count: 3_000)), of: own)
+    #expect(trouble.bytes.count < 1_200 && FleetTrouble(trouble.bytes) == trouble)
+    #expect(FleetTrouble(trouble.bytes + Array(repeating: 0x61, count: 4_096)) == nil)
+  }
+
   @Test func aChannelThatWaitsInVainSaysWhatTheEngineRefuses() {
     _ = dial()
     let failure = UpstreamFailure(.refused, "r:1 refuses TAKE")

@@ -25,6 +25,26 @@ import Testing
     #expect(shown?["redis"]?["detail"]?.stringValue == "the link to the store broke")
   }
 
+  @Test func aHostThatFollowsIsToldWhyTheHolderIsNotConnected() throws {
+    fleet.start("a")
+    fleet.turn(by: .seconds(5))
+    let program = fleet.start("b").client()
+    fleet.turn(by: .seconds(1))
+    program.call("subscribe", #"{"upstream":"chat","state":true}"#)
+    fleet.hosts["a"]?.upstream.channels.last?.fail(UpstreamFailure(.tls, "the certificate has expired"))
+    fleet.turn(by: .seconds(3))
+    let sentence = "a, which has the fleet's link, is not connected: the certificate has expired"
+    let seen = try #require(connections("b", .follower).first)
+    #expect(seen["reason"]?.stringValue == "tls" && seen["detail"]?.stringValue == sentence)
+    let states = HarnessClient.values(program.read()).compactMap { $0["params"] }
+    #expect(states.map { $0["detail"]?.stringValue } == [sentence])
+    fleet.accept("a")
+    fleet.turn(by: .seconds(2))
+    let up = try #require(connections("b", .follower).first)
+    #expect(up["state"]?.stringValue == "connected" && up["detail"]?.stringValue == nil)
+    #expect(fleet.store.text(fleet.place.key(.lease), "why") == "")
+  }
+
   @Test func theLinkThatAnotherHostHasTakenIsNotNeededAnyMore() {
     fleet.start("a")
     fleet.turn(by: .seconds(5))

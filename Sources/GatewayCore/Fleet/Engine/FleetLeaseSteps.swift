@@ -71,12 +71,14 @@ struct FleetBeat: FleetStep {
   var sequence: UInt64 = 0
   /// Nil where it is not known yet.
   var census: FleetCensus?
+  /// Why there is no link to the server; nil where there is one, or none is known.
+  var trouble: FleetTrouble?
 
   var keys: [FleetKey] { [place.key(.lease)] }
   var arguments: [[UInt8]] {
     Array(
       texts: own.text, String(version), agreement.text, String(sequence), census.map { String($0.living) } ?? "",
-      census.map { String($0.willing) } ?? "", census?.prefers == true ? "1" : "")
+      census.map { String($0.willing) } ?? "", census?.prefers == true ? "1" : "") + [trouble?.bytes ?? []]
   }
   static func result(_ reply: FleetReply) -> FleetBeaten? {
     guard case .array(let parts) = reply, parts.count == 2, let beat = number(parts[0]), let next = text(parts[1])
@@ -93,6 +95,47 @@ struct FleetCensus: Equatable, Sendable {
   var willing = 0
   /// Some of these prefer to.
   var prefers = false
+}
+
+/// Why the holder has no link to the server, as the others are told. It names its term: a holder of an earlier version
+/// leaves what the one before it said.
+struct FleetTrouble: Equatable, Sendable {
+  var own: FleetOwn
+  var reason: DownReason
+  /// A sentence for people.
+  var detail: String
+
+  /// What is told of a sentence, in bytes, and how long the whole may be that is read.
+  private static let detailLimit = 1 << 10
+  private static let limit = 4 << 10
+
+  init(_ failure: UpstreamFailure, of own: FleetOwn) {
+    (self.own, reason, detail) = (own, failure.reason, failure.detail.shortened(to: Self.detailLimit))
+  }
+
+  /// Nil for what no holder writes.
+  init?(_ bytes: [UInt8]) {
+    guard bytes.count <= Self.limit, let fields = FleetFields(packed: bytes),
+      let own = fields.text("o").flatMap({ FleetOwn($0) }), let reason = fields.text("r"),
+      let detail = fields.text("d")
+    else { return nil }
+    (self.own, self.detail) = (own, detail.shortened(to: Self.detailLimit))
+    self.reason = DownReason(rawValue: reason) ?? .fleet
+  }
+
+  /// `o` own, `r` reason, `d` detail.
+  var bytes: [UInt8] {
+    var fields = FleetFields()
+    fields.add("o", own.text)
+    fields.add("r", reason.rawValue)
+    fields.add("d", detail)
+    return fields.packed
+  }
+
+  /// As another host shows it.
+  var failure: UpstreamFailure {
+    UpstreamFailure(reason, "\(own.host), which has the fleet's link, is not connected: \(detail)")
+  }
 }
 
 /// What a holder hears with a beat.

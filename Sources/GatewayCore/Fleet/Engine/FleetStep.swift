@@ -18,7 +18,7 @@ protocol FleetStep: Equatable, Sendable {
 /// | step | keys | arguments | does | replies |
 /// |---|---|---|---|---|
 /// | `take` | L ev | host, own, beat, run, c, seq, term, late, since | refused unless `own` and `beat` are what the caller saw, and `next` is nothing, `*` or the host, or the caller is late | null, or term, c, seq, epoch, offset, session, 1 if `run` is the same |
-/// | `beat` | L | own, v, config, seq, and hosts, may, prefer or nothing | raises `beat`, sets the others | beat, next |
+/// | `beat` | L | own, v, config, seq, and hosts, may, prefer or nothing, why or nothing | raises `beat`, sets the others | beat, next |
 /// | `move` | L | own, next | sets `next` | 1 |
 /// | `release` | L | own | empties `holder` | 1 |
 /// | `open` | L ev up | own, run, epoch, seq, offset, session, hosts | next `c`, `open` = 1, marker | c, last position of `up` |

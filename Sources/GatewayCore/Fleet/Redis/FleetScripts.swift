@@ -97,7 +97,7 @@ enum FleetScripts {
     """
 
   private static let beat = """
-    redis.call('HSET', KEYS[1], 'v', ARGV[2], 'config', ARGV[3], 'seq', ARGV[4])
+    redis.call('HSET', KEYS[1], 'v', ARGV[2], 'config', ARGV[3], 'seq', ARGV[4], 'why', ARGV[8])
     if ARGV[5] ~= '' then redis.call('HSET', KEYS[1], 'hosts', ARGV[5], 'may', ARGV[6], 'prefer', ARGV[7]) end
     return {redis.call('HINCRBY', KEYS[1], 'beat', 1), redis.call('HGET', KEYS[1], 'next') or ''}
     """

@@ -97,6 +97,9 @@ final class FleetOwner: UpstreamChannelOwner {
     heard.append("ended: \(failure.reason.rawValue), \(failure.detail)")
   }
   func channel(_ channel: any UpstreamChannel, at place: EventPlace) { self.place = place }
+  func channel(_ channel: any UpstreamChannel, waitsFor failure: UpstreamFailure) {
+    heard.append("waits: \(failure.reason.rawValue), \(failure.detail)")
+  }
   func channelToldPast(_ channel: any UpstreamChannel) { pasts += 1 }
   func channel(
     _ channel: any UpstreamChannel, receivedEvent name: RawSpan, arguments: RawSpan, kwargs: RawSpan?, ack: UInt64?

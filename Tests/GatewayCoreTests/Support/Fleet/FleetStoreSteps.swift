@@ -23,7 +23,7 @@ extension FleetStore {
     case .take, .join, .alive, .put: return .fenced
     case .beat:
       let beat = number(keys[0], "beat") + 1
-      set(keys[0], ["beat": String(beat), "v": texts[1], "config": texts[2], "seq": texts[3]])
+      set(keys[0], ["beat": String(beat), "v": texts[1], "config": texts[2], "seq": texts[3], "why": texts[7]])
       if !texts[4].isEmpty { set(keys[0], ["hosts": texts[4], "may": texts[5], "prefer": texts[6]]) }
       return .reply(.array([.integer(Int64(beat)), .bytes(Array((text(keys[0], "next") ?? "").utf8))]))
     case .move:
