@@ -131,6 +131,7 @@ extension Connection: UpstreamChannelOwner {
   func lost(_ failure: UpstreamFailure) {
     upkeep.lost(failure)
     awaitNewCredentials(after: failure)
+    connector.awaitWay { [reference] in reference.object?.hurry(.network) }
     transition(.lost)
     delivery.attemptFailed(failure)
     review()

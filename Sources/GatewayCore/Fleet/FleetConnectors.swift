@@ -44,6 +44,9 @@ final class FleetConnector: FleetWrapper {
   /// A host that does not reach the engine for longer takes no part.
   var pastLimit: Duration? { link.settings.grace }
 
+  /// The engine is reached again, or this host may take part again.
+  func awaitWay(_ done: @escaping () -> Void) { link.onWay = done }
+
   func dial(owner: any UpstreamChannelOwner) -> any UpstreamChannel { link.dial(owner: owner) }
 }
 

@@ -47,6 +47,8 @@ final class FleetLink {
   /// It may not join.
   private var joinRefusal: FleetRefusal?
   private var reluctanceTimer: Timers.ID?
+  /// Told once, when an attempt that has failed may go well now.
+  var onWay: () -> Void = {}
   /// Another daemon has this host's name, and has joined later.
   var onNamesake: () -> Void = {}
   /// The link to the server was closed, by whatever host had it.
@@ -295,8 +297,17 @@ final class FleetLink {
     let refused = refusal.map {
       UpstreamFailure(.fleet, $0.sentence(of: engine.server?.address ?? "the fleet's server"))
     }
+    let before = objection
     objection = refused ?? roster.record.flatMap { settings.objection(to: $0) }
-    if objection != nil { object() } else { channel?.lifeBegan() }
+    if objection != nil { return object() }
+    channel?.lifeBegan()
+    if before != nil { tellWay() }
+  }
+
+  private func tellWay() {
+    let tell = onWay
+    onWay = {}
+    tell()
   }
 
   private func object() {
@@ -328,6 +339,7 @@ extension FleetLink: FleetEngineReceiver {
     tell(.gained)
     box.engineGained(server)
     if channel != nil { readOn() }
+    tellWay()
   }
 
   func engineLost(_ failure: UpstreamFailure) {

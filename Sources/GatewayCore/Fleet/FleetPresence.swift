@@ -127,6 +127,13 @@ struct FleetSilence: Equatable, Sendable {
     return silent.sorted()
   }
 
+  /// A host was heard elsewhere.
+  mutating func hear(_ host: String, at now: MonotonicInstant) {
+    guard sights[host] != nil else { return }
+    sights[host]?.since = now
+    sights[host]?.isHeard = true
+  }
+
   /// A host is being adopted: it is looked at anew.
   mutating func forget(_ host: String) { sights[host] = nil }
 

@@ -78,10 +78,20 @@ final class FleetRoster {
   private func lookAtHosts() {
     timers.cancel(hostsTimer)
     hostsTimer = timers.after(adopt / 3) { [weak self] in self?.lookAtHosts() }
-    if watches { return readHosts {} }
+    if watches { return readHosts { [weak self] in self?.lookSoonerAtUnknown() } }
     (hosts, candidates) = ([:], [])
     silence.forgetAll()
   }
+
+  /// Of some hosts it is not known yet whether they live: they are not waited for longer than they have to say so.
+  private func lookSoonerAtUnknown() {
+    guard hosts.count <= Self.soonerLimit, hosts.keys.contains(where: { isAlive($0) == nil }) else { return }
+    timers.cancel(hostsTimer)
+    hostsTimer = timers.after(adopt / 12) { [weak self] in self?.lookAtHosts() }
+  }
+
+  /// With more hosts than this all of them wait for the usual look.
+  static let soonerLimit = 64
 
   /// Looks at both now, and goes on with it for long enough to see who lives; `done` is called once, later, whatever came of
   /// it.
@@ -109,6 +119,10 @@ final class FleetRoster {
   private func saw(_ seen: FleetLeaseRecord) {
     refusal = nil
     if record?.sight != seen.sight { recordSince = timers.now }
+    // Its beat is heard of more often than its row.
+    if let last = record?.sight, let own = seen.own, last.own == seen.sight.own, last.beat != seen.sight.beat {
+      silence.hear(own.host, at: timers.now)
+    }
     record = seen
     onLook()
   }

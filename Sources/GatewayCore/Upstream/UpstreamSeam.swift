@@ -43,6 +43,10 @@ protocol UpstreamConnector: AnyObject {
   /// A new attempt ends the waiting.
   func awaitNewCredentials(_ done: @escaping () -> Void)
 
+  /// Calls back at most once, when it is seen that what the last attempt failed for has passed. Another call ends the waiting
+  /// of the one before.
+  func awaitWay(_ done: @escaping () -> Void)
+
   /// The observer that is told what goes over the connection, from now on and on every later channel; nil without one.
   /// A kind looks at it before it puts anything into words.
   var observer: (any UpstreamObserver)? { get set }
@@ -60,6 +64,9 @@ protocol UpstreamConnector: AnyObject {
 }
 
 extension UpstreamConnector {
+  /// Where the way is free is known only by trying it.
+  func awaitWay(_ done: @escaping () -> Void) {}
+
   /// A server that is dialled too often suffers from it.
   var waitsByItself: Bool { false }
 

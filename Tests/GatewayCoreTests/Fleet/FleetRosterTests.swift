@@ -3,6 +3,22 @@ import Testing
 @testable import GatewayCore
 
 @Suite struct FleetRosterTests {
+  @Test func theHolderIsKnownToLiveSoonAfterAHostsStart() {
+    let scene = FleetScene()
+    scene.run(FleetJoin(place: scene.place, host: "b", life: 0, details: FleetHostDetails()))
+    scene.run(FleetJoin(place: scene.place, host: "c", life: 0, details: FleetHostDetails()))
+    let own = scene.take("b")
+    let link = FleetLink(scene.settings, engine: scene.engine, timers: scene.timers)
+    scene.turn(by: .seconds(1))
+    #expect(["b", "c"].map { link.roster.isAlive($0) } == [nil, nil])
+    scene.run(FleetBeat(place: scene.place, own: own))
+    scene.turn(by: .seconds(1))
+    #expect(["b", "c"].map { link.roster.isAlive($0) } == [true, nil])
+    scene.run(FleetAlive(place: scene.place, host: "c", life: 1, details: FleetHostDetails()))
+    scene.turn(by: .milliseconds(2_500))
+    #expect(link.roster.isAlive("c") == true)
+  }
+
   private let scene = FleetScene()
   private let roster: FleetRoster
 

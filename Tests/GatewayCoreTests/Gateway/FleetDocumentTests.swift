@@ -45,6 +45,21 @@ import Testing
     #expect(fleet.store.text(fleet.place.key(.lease), "why") == "")
   }
 
+  @Test func aHostDoesNotWaitOutItsBackOffWhenRedisIsBack() {
+    fleet.start("a")
+    fleet.turn(by: .seconds(5))
+    fleet.accept("a")
+    fleet.store.stop()
+    fleet.turn(by: .seconds(200))
+    // In a long back-off.
+    while connections("a", .follower).first?["next"]?.integerValue ?? 0 < 5_000 { fleet.turn(by: .seconds(1)) }
+    fleet.store.start()
+    fleet.turn(by: .seconds(2))
+    fleet.accept("a")
+    fleet.turn(by: .seconds(1))
+    #expect(connections("a", .follower).first?["state"]?.stringValue == "connected")
+  }
+
   @Test func theLinkThatAnotherHostHasTakenIsNotNeededAnyMore() {
     fleet.start("a")
     fleet.turn(by: .seconds(5))
