@@ -314,8 +314,9 @@ final class EventStream {
 
   /// The next event has this place. What is left out before it is missing.
   func place(_ place: EventPlace) {
+    let isFirst = given == nil && sequence == 0
     given = place
-    guard place.epoch == epoch else { return beginEpoch(at: place) }
+    guard place.epoch == epoch else { return beginEpoch(at: place, isFirst: isFirst) }
     let missing = place.sequence &- 1 &- sequence
     guard place.sequence > sequence + 1 else { return }
     let first = sequence + 1
@@ -334,11 +335,14 @@ final class EventStream {
   /// Missing events that have places of their own in the history; of more nothing before them is kept.
   private static let missingLimit: UInt64 = 4_096
 
-  private func beginEpoch(at place: EventPlace) {
+  /// `isFirst`: nothing was known of the numbers before, so that nothing was interrupted.
+  private func beginEpoch(at place: EventPlace, isFirst: Bool) {
     let start = place.sequence &- 1
     history.begin(epoch: place.epoch, skipping: start &- sequence)
     sequence = start
-    tellAll(.lostContinuity(epoch: epoch, after: sequence))
+    var gap = Backlog.Gap.lostContinuity(epoch: epoch, after: sequence)
+    if isFirst { gap.detail = "this host has just begun to read what its fleet has, and tells what comes from now on" }
+    tellAll(gap)
   }
 
   /// The path of nearly every event: one line that all clients' outputs point to, or two copies where ids differ, and

@@ -38,6 +38,16 @@ import Testing
     #expect(told() == ["gap e1", "41 at 7", "42 at 8"])
   }
 
+  @Test func theFirstEpochThatAHostReadsIsNotCalledAnInterruption() {
+    emit("e1", 41)
+    emit("e2", 50)
+    let gaps = client.readValues().filter { $0["method"]?.stringValue == "gap" }.map {
+      $0["params"]?["detail"]?.stringValue
+    }
+    #expect(
+      gaps == ["this host has just begun to read what its fleet has, and tells what comes from now on", nil])
+  }
+
   @Test func whatIsLeftOutIsAGap() {
     emit("e1", 1)
     emit("e1", 4)
