@@ -206,7 +206,7 @@ final class EngineIOExamination {
   }
 
   private static func target(_ target: String, _ revision: EngineIORevision) -> String {
-    guard let range = target.firstRange(of: "EIO=4") else { return target }
+    guard let range = target.firstRange(ofText: "EIO=4") else { return target }
     return target[..<range.lowerBound] + "EIO=\(revision.rawValue)" + target[range.upperBound...]
   }
 

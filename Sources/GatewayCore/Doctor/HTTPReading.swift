@@ -110,7 +110,7 @@ enum HTTPReading: Equatable {
   private static func shown(_ location: String) -> String {
     let bare = String(location.prefix { $0 != "?" && $0 != "#" }).shortened(to: 200)
     let text = bare.unicodeScalars.map { $0.isInvisibleControl ? "?" : String($0) }.joined()
-    guard let at = text.lastIndex(of: "@"), let scheme = text.firstRange(of: "://") else { return text }
+    guard let at = text.lastIndex(of: "@"), let scheme = text.firstRange(ofText: "://") else { return text }
     return at > scheme.lowerBound ? text[..<scheme.upperBound] + "…" + text[at...] : text
   }
 }

@@ -10,7 +10,7 @@ enum RedirectTarget {
     else { return nil }
     let text = location.prefix { $0 != "?" && $0 != "#" }
     if text.hasPrefix("//") { return absolute(text.dropFirst(2), secure: base.secure) }
-    if let mark = text.firstRange(of: "://") {
+    if let mark = text.firstRange(ofText: "://") {
       switch text[..<mark.lowerBound].lowercased() {
       case "http", "ws": return absolute(text[mark.upperBound...], secure: false)
       case "https", "wss": return absolute(text[mark.upperBound...], secure: true)

@@ -62,7 +62,7 @@ extension ProxyServer {
     guard text.utf8.count <= Self.textLimit, text.utf8.allSatisfy({ (33..<127).contains($0) }) else {
       throw URLProblem("the proxy's URL is longer than \(Self.textLimit) bytes, or not printable ASCII")
     }
-    guard let mark = text.firstRange(of: "://") else {
+    guard let mark = text.firstRange(ofText: "://") else {
       throw URLProblem("the proxy's URL has no scheme; write for example http://proxy.example:3128")
     }
     let scheme = text[..<mark.lowerBound].lowercased()

@@ -29,7 +29,7 @@ struct Target: Equatable, Sendable {
   }
 
   /// Otherwise it is a name.
-  var isURL: Bool { name.contains("://") }
+  var isURL: Bool { name.contains(text: "://") }
 
   /// The members of `params`.
   func write(into writer: inout JSONWriter) {
@@ -102,8 +102,8 @@ struct URLOptions: Equatable, Sendable {
   private static func authorities(_ file: String) throws(Failure) -> String {
     var rest = String(decoding: try InputFile.read(file), as: UTF8.self)[...]
     var certificates = ""
-    while let begin = rest.firstRange(of: certificateBegin),
-      let end = rest[begin.upperBound...].firstRange(of: certificateEnd)
+    while let begin = rest.firstRange(ofText: certificateBegin),
+      let end = rest[begin.upperBound...].firstRange(ofText: certificateEnd)
     {
       certificates += rest[begin.lowerBound..<end.upperBound] + "\n"
       rest = rest[end.upperBound...]

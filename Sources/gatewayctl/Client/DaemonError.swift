@@ -81,7 +81,7 @@ extension DaemonError {
         ? "the daemon's log tells more: journalctl -u gatewayd"
         : "'gatewayctl status' shows what the daemon cannot do; an administrator finds more in its log"
     // What the daemon does not accept it says itself; the help knows the options alone.
-    case .options: words.contains("--") ? "'gatewayctl help COMMAND' explains the options" : nil
+    case .options: words.contains(text: "--") ? "'gatewayctl help COMMAND' explains the options" : nil
     case .nothing, nil: nil
     }
   }

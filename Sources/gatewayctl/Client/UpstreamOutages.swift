@@ -31,7 +31,7 @@ struct UpstreamOutages {
     }
     // The first attempt has a state of its own, whose name says little to a person.
     let word = state == "created" ? "connecting" : state
-    let advice = CertificateAdvice.of(reason, members.string("detail"), isURL: upstream.contains("://"))
+    let advice = CertificateAdvice.of(reason, members.string("detail"), isURL: upstream.contains(text: "://"))
     let text =
       "\(upstream) is \(word)\(why.isEmpty ? "" : ": \(why)")\(advice.map { "; \($0)" } ?? "")\(next ?? "")"
     return Sentence(text: text, isNew: isNews(state, reason))

@@ -111,7 +111,7 @@ struct StatusCheck: Equatable {
   var line: String {
     let worst = findings.sorted { $0.verdict > $1.verdict }.map(\.text)
     let text = worst.isEmpty ? "\(connected) connected, none down" : worst.joined(separator: "; ")
-    let plain = TextWidth.escaped(text).replacing("|", with: "/")
+    let plain = TextWidth.escaped(text).replacing("|", by: "/")
     return "GATEWAYD \(verdict.word): \(plain) | connected=\(connected) down=\(down) queued=\(queued)"
   }
 }

@@ -80,7 +80,7 @@ struct StatusView {
 
   private func none(of target: String?) -> String {
     guard let target else { return sentence("no connections: nobody uses an upstream") }
-    let subject = target.contains("://") ? "" : "'\(target)' is configured; "
+    let subject = target.contains(text: "://") ? "" : "'\(target)' is configured; "
     return sentence("\(subject)no connection in this namespace; its first use makes one")
   }
 

@@ -37,15 +37,15 @@ enum TomlText {
     guard message.hasPrefix(prefix) else {
       return "syntax error: \(message.prefix(1).lowercased())\(message.dropFirst())"
     }
-    let parts = message.dropFirst(prefix.count).split(separator: ": ", maxSplits: 1).map(String.init)
-    guard parts.count == 2 else { return "syntax error in \(parts.joined())" }
-    let (part, reason) = (parts[0], parts[1])
-    if part.hasSuffix("string"), reason.contains("control characters other than TAB") {
+    let rest = message.dropFirst(prefix.count)
+    guard let mark = rest.firstRange(ofText: ": ") else { return "syntax error in \(rest)" }
+    let (part, reason) = (rest[..<mark.lowerBound], rest[mark.upperBound...])
+    if part.hasSuffix("string"), reason.contains(text: "control characters other than TAB") {
       return "syntax error in \(part): it is not closed on its line, or holds a control character"
     }
     let mayBeText =
       reason.hasPrefix("could not determine")
-      || reason.hasPrefix("expected") && ["boolean", "floating-point", "decimal integer"].contains(part)
+      || reason.hasPrefix("expected") && ["boolean", "floating-point", "decimal integer"].contains(String(part))
     return "syntax error in \(part): \(reason)" + (mayBeText ? "; text needs quotes" : "")
   }
 }

@@ -50,7 +50,7 @@ enum MetricsRequest: Equatable {
     guard words[1].prefix(while: { $0 != "?" }) == "/metrics" else { return .refused(.unknownPath) }
     let knowsOpenMetrics = fields.contains {
       let field = $0.lowercased()
-      return field.hasPrefix("accept:") && field.contains("application/openmetrics-text")
+      return field.hasPrefix("accept:") && field.contains(text: "application/openmetrics-text")
     }
     return .metrics(knowsOpenMetrics ? .openMetrics : .prometheus)
   }

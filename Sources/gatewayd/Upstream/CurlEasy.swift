@@ -158,7 +158,7 @@ final class CurlEasy {
     if result == CURLE_AGAIN { return .wait }
     let problem = problem(result)
     // Many servers hang up without TLS's own goodbye.
-    return problem.text.contains("unexpected eof while reading") ? .ended : .failed(problem)
+    return problem.text.contains(text: "unexpected eof while reading") ? .ended : .failed(problem)
   }
 
   /// libcurl fills its error buffer once. What goes wrong on the open connection it only says to a debug function.

@@ -93,17 +93,17 @@ extension CurlProblem {
     case .badCertificateFile:
       return UpstreamFailure(
         .tls, keyFileSentence(request.tls) ?? "a certificate or key file cannot be used: \(fileReason)")
-    case .tls where text.contains("protocol version") || text.contains("unsupported protocol"):
+    case .tls where text.contains(text: "protocol version") || text.contains(text: "unsupported protocol"):
       return UpstreamFailure(
         .tls,
         "\(place) speaks no version of TLS that is allowed here, which is \(request.tls.minimum.rawValue) or later")
-    case .tls where text.contains("wrong version number") || text.contains("packet length too long"):
+    case .tls where text.contains(text: "wrong version number") || text.contains(text: "packet length too long"):
       return UpstreamFailure(.tls, "\(place) does not speak TLS: use ws:// or http:// if that is meant")
     case .tls:
       return UpstreamFailure(.tls, "the TLS handshake with \(place) failed: \(reason)")
-    case .lost where text.contains(" alert "):
+    case .lost where text.contains(text: " alert "):
       return UpstreamFailure(.tls, "\(place) ended the TLS connection: \(reason)")
-    case .lost where text.contains("chunked-encoding"):
+    case .lost where text.contains(text: "chunked-encoding"):
       return UpstreamFailure(.protocolError, "the server's HTTP answer is malformed")
     case .lost:
       return UpstreamFailure(.closed, "the connection to \(place) was lost: \(reason)")
@@ -163,24 +163,26 @@ extension CurlProblem {
   /// certificate's behind the first colon.
   private var reason: String {
     var reason = text[...]
-    if let mark = reason.ranges(of: "::").last {
-      reason = reason[mark.upperBound...]
-    } else if let mark = reason.firstRange(of: "SSL certificate problem: ") ?? reason.firstRange(of: "SSL: ") {
-      reason = reason[mark.upperBound...]
+    let certificate = text.firstRange(ofText: "SSL certificate problem: ") ?? text.firstRange(ofText: "SSL: ")
+    if reason.contains(text: "::") {
+      while let mark = reason.firstRange(ofText: "::") { reason = reason[mark.upperBound...] }
+    } else if let certificate {
+      reason = reason[certificate.upperBound...]
     }
-    if reason.contains("SSL_ERROR_SYSCALL") { return "the server closed the connection" }
+    if reason.contains(text: "SSL_ERROR_SYSCALL") { return "the server closed the connection" }
     for call in ["Recv failure: ", "Send failure: "] where reason.hasPrefix(call) {
       reason = reason.dropFirst(call.count)
     }
-    if let errno = reason.firstRange(of: ", errno ") { reason = reason[..<errno.lowerBound] }
+    if let errno = reason.firstRange(ofText: ", errno ") { reason = reason[..<errno.lowerBound] }
     return String(reason)
   }
 
   /// For a file, libcurl's words name it, and OpenSSL's reason stands in their middle.
   private var fileReason: String {
-    guard let mark = text.firstRange(of: ", OpenSSL error") else { return text }
+    guard let mark = text.firstRange(ofText: ", OpenSSL error") else { return text }
     let reason = reason[...]
-    return text[..<mark.lowerBound] + ": " + reason[..<(reason.firstRange(of: ", (")?.lowerBound ?? reason.endIndex)]
+    let end = reason.firstRange(ofText: ", (")?.lowerBound ?? reason.endIndex
+    return text[..<mark.lowerBound] + ": " + reason[..<end]
   }
 
   private func sentence(for phase: Phase, _ place: String, _ request: DialRequest) -> String {
@@ -215,6 +217,6 @@ enum KeyFile {
       count = max(0, read(descriptor, buffer.baseAddress, buffer.count))
     }
     let text = String(decoding: bytes, as: UTF8.self)
-    return text.contains("-----BEGIN ENCRYPTED PRIVATE KEY-----") || text.contains("Proc-Type: 4,ENCRYPTED")
+    return text.contains(text: "-----BEGIN ENCRYPTED PRIVATE KEY-----") || text.contains(text: "Proc-Type: 4,ENCRYPTED")
   }
 }

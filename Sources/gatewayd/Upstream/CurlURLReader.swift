@@ -34,7 +34,7 @@ final class CurlURLReader: URLReader {
   /// What to write instead depends on what the part means in which the space stands: a namespace is taken as it is
   /// written, so that `%20` would be another one.
   private static func space(in text: String) -> URLProblem {
-    let path = text.firstRange(of: "://").map { text[$0.upperBound...].drop { $0 != "/" } } ?? ""
+    let path = text.firstRange(ofText: "://").map { text[$0.upperBound...].drop { $0 != "/" } } ?? ""
     let scheme = text.prefix { $0 != ":" }.lowercased()
     guard UpstreamKinds.all.traits(of: scheme)?.path == .namespace,
       path.prefix(while: { $0 != "?" && $0 != "#" }).contains(" ")

@@ -18,7 +18,7 @@ struct ProxyEnvironment {
       let exceptions = request.proxy.exceptions ?? ProxyExceptions.split(first(of: ["no_proxy", "NO_PROXY"]) ?? "")
       guard !ProxyExceptions(exceptions).contain(request.host) else { return nil }
       do throws(URLProblem) {
-        return try ProxyServer(parsing: text.contains("://") ? text : "http://" + text)
+        return try ProxyServer(parsing: text.contains(text: "://") ? text : "http://" + text)
       } catch {
         throw URLProblem("the environment's \(name) cannot be used: \(error.message)")
       }

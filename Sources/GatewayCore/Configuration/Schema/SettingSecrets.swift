@@ -188,7 +188,7 @@ struct SecretMark: Sendable {
 
   /// RFC 3986 section 3.2.1: between the scheme and an `@` before the path.
   private static func hasPassword(_ node: ConfigurationNode) -> Bool {
-    guard case .string(let text) = node.value, let mark = text.firstRange(of: "://") else { return false }
+    guard case .string(let text) = node.value, let mark = text.firstRange(ofText: "://") else { return false }
     let authority = text[mark.upperBound...].prefix { !"/?#".contains($0) }
     guard let at = authority.lastIndex(of: "@") else { return false }
     return authority[..<at].contains(":")

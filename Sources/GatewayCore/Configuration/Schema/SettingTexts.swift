@@ -99,8 +99,8 @@ extension String {
     let isText = unicodeScalars.allSatisfy {
       $0.value >= 0x20 && $0.value != 0x7f || "\n\r\t".unicodeScalars.contains($0)
     }
-    guard isText, let start = firstRange(of: "-----BEGIN CERTIFICATE-----") else { return nil }
-    return self[start.upperBound...].firstRange(of: "-----END CERTIFICATE-----") == nil ? nil : .text(self)
+    guard isText, let start = firstRange(ofText: "-----BEGIN CERTIFICATE-----") else { return nil }
+    return self[start.upperBound...].firstRange(ofText: "-----END CERTIFICATE-----") == nil ? nil : .text(self)
   }
 }
 

@@ -24,7 +24,7 @@ struct RedisError: Equatable, Sendable {
   init(_ bytes: RawSpan) { text = String(shortening: bytes, to: Self.limit) }
 
   /// Without where in a script it happened.
-  var sentence: String { text.firstRange(of: " script: ").map { String(text[..<$0.lowerBound]) } ?? text }
+  var sentence: String { text.firstRange(ofText: " script: ").map { String(text[..<$0.lowerBound]) } ?? text }
 
   /// The first word; of an error that a script ended with, on servers before 7.0, that of the command in it.
   var code: String {
@@ -56,9 +56,9 @@ struct RedisError: Equatable, Sendable {
   }
 
   private var other: Meaning {
-    if text.contains("equal or smaller than the target stream top item") { return .passed }
+    if text.contains(text: "equal or smaller than the target stream top item") { return .passed }
     // What scripts are told since 7.0.
-    if text.contains("The user executing the script can't") { return .refused(.forbidden(text)) }
+    if text.contains(text: "The user executing the script can't") { return .refused(.forbidden(text)) }
     return .refused(.other(text))
   }
 

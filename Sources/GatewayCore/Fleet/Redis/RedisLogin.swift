@@ -96,7 +96,7 @@ struct RedisLogin: Sendable {
   /// What the first answers mean: a login without a password that is wanted, a server that has no place left.
   private static func trouble(_ error: RedisError, _ step: Step) -> RedisTrouble {
     if case .wrongServer(let trouble) = error.meaning { return trouble }
-    if error.text.contains("max number of clients") || error.code == "DENIED" || error.code == "-DENIED" {
+    if error.text.contains(text: "max number of clients") || error.code == "DENIED" || error.code == "-DENIED" {
       return .turnedAway(error.text)
     }
     if case .login = step { return .loginRefused(error.text) }

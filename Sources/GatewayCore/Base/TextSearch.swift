@@ -1,0 +1,17 @@
+extension StringProtocol {
+  /// Where a text that is not empty stands first, byte by byte; nil: nowhere. It takes the product of both lengths at worst
+  /// and is meant for short texts. Decision 0133.
+  public func firstRange(ofText text: String) -> Range<Index>? {
+    let wanted = text.utf8
+    guard let first = wanted.first else { return nil }
+    var start = utf8.startIndex
+    while let found = utf8[start...].firstIndex(of: first) {
+      if utf8[found...].starts(with: wanted) { return found..<utf8.index(found, offsetBy: wanted.count) }
+      start = utf8.index(after: found)
+    }
+    return nil
+  }
+
+  /// Whether a text that is not empty stands in it, byte by byte.
+  public func contains(text: String) -> Bool { firstRange(ofText: text) != nil }
+}
