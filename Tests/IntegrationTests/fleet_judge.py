@@ -52,10 +52,17 @@ class Judge:
                 self.again.append(send)
             lane, _, number = note["key"].rpartition("-")
             if len(send.arrivals) == 1:
-                if int(number) < self.firsts.get(lane, -1):
+                before = self.firsts.get(lane, -1)
+                if int(number) < before and not self.was_adopted(self.sends[f"{lane}-{before}"], note["at"], happenings):
                     self.fault("out of order",
                                f"{note['key']} ({send.level}) arrived behind {lane}-{self.firsts[lane]}")
                 self.firsts[lane] = max(self.firsts.get(lane, -1), int(number))
+
+    def was_adopted(self, first, at, happenings):
+        """Whether a durable send may have left before what its host still had: that was taken for dead, and lived."""
+        return first.level not in ONCE and any(
+            one.number in (None, first.host) and one.away >= self.silence - 1.5 and one.began <= at
+            and (one.ended or at) >= first.made - 1 for one in happenings)
 
     def look_at_link(self, note, happenings):
         """A process that is stopped exactly between its look at the clock and the call writes that one call when it goes
