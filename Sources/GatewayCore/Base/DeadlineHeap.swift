@@ -1,4 +1,4 @@
-/// A binary heap: the least element is at hand. Pushing elements that do not decrease costs one comparison each.
+/// A binary heap: the least element is at hand.
 struct Heap<Element: Comparable> {
   private var elements: ContiguousArray<Element> = []
 
@@ -60,10 +60,10 @@ protocol DeadlineItem: Comparable {
   func waits(until deadline: MonotonicInstant) -> Bool
 }
 
-/// Items by deadline, the earliest first; equal deadlines in the order of the items. One that does not wait any more
-/// leaves when it surfaces. While such are the majority they are looked for, a few places at each end: to go through tens
-/// of thousands at once would hold the loop. Deadlines that do not decrease, which is what one default time-to-live or
-/// time-out gives, cost one comparison each.
+/// Items by deadline, the earliest first; equal deadlines in the order of the items. Deadlines that do not decrease, which
+/// is what one default time-to-live or time-out gives, stand in a queue: they come at its end and mostly leave at its front.
+/// Any other stands in a heap. One that does not wait any more leaves when it surfaces. While such are the majority they
+/// are looked for, a few places at each end: to go through tens of thousands at once would hold the loop.
 struct DeadlineHeap<Item: DeadlineItem> {
   private struct Entry: Comparable {
     let deadline: MonotonicInstant
@@ -77,31 +77,43 @@ struct DeadlineHeap<Item: DeadlineItem> {
     }
   }
 
+  /// Those that came no earlier than all that stand here.
+  private var queue = Ring<Entry>()
   private var heap = Heap<Entry>()
   /// How many still wait.
   private(set) var count = 0
-  /// From where on, towards the front, those are looked for that do not wait any more; 0 while they are not.
+  /// From where on in the heap, towards the front, those are looked for that do not wait any more; 0 while they are not.
   private var searched = 0
-  /// Places that are looked at in one go.
-  private static var step: Int { 16 }
+  /// Places of the queue, twice, and of the heap that are looked at in one go.
+  private static var step: (queue: Int, heap: Int) { (2, 12) }
 
-  /// Those that wait no more included. For tests.
-  var entryCount: Int { heap.count }
+  /// Those that wait no more included.
+  var entryCount: Int { queue.count + heap.count }
 
   mutating func push(_ deadline: MonotonicInstant, _ item: Item) {
-    heap.push(Entry(deadline: deadline, item: item))
+    let entry = Entry(deadline: deadline, item: item)
     count += 1
+    if queue.look(queue.count - 1, { entry < $0 }) == true { heap.push(entry) } else { queue.append(entry) }
   }
 
   /// An item that stands here does not wait any more, and says so.
   mutating func noteEnd() {
     count -= 1
-    if searched == 0, heap.count > 64, count < heap.count / 2 { searched = heap.count }
-    if searched > 0 { searchOn() }
+    for _ in 0..<Self.step.queue where isFirstOver { _ = queue.popFirst() }
+    guard entryCount > 48, count < entryCount / 2 else {
+      searched = 0
+      return
+    }
+    // What waits at the front of the queue must not hold up the search behind it.
+    for _ in 0..<Self.step.queue { if let entry = queue.popFirst(), entry.waits { heap.push(entry) } }
+    searchOn()
   }
 
+  private var isFirstOver: Bool { queue.look(0) { !$0.waits } ?? false }
+
   private mutating func searchOn() {
-    for _ in 0..<Self.step {
+    if searched == 0 { searched = heap.count }
+    for _ in 0..<Self.step.heap {
       searched = min(searched, heap.count)
       guard searched > 0 else { return }
       // What comes in its place may be one that has not been looked at.
@@ -111,16 +123,20 @@ struct DeadlineHeap<Item: DeadlineItem> {
 
   /// The earliest that still waits.
   mutating func first() -> (deadline: MonotonicInstant, item: Item)? {
-    while let top = heap.first {
-      if top.waits { return (top.deadline, top.item) }
-      heap.removeFirst()
-    }
-    return nil
+    while isFirstOver { _ = queue.popFirst() }
+    while let top = heap.first, !top.waits { heap.removeFirst() }
+    return (isQueueNext ? queue.first : heap.first).map { ($0.deadline, $0.item) }
+  }
+
+  /// Whether the earliest of all stands in the queue.
+  private var isQueueNext: Bool {
+    guard let top = heap.first else { return true }
+    return queue.look(0) { $0 < top } ?? false
   }
 
   /// Takes out what `first` returned.
   mutating func removeFirst() {
-    heap.removeFirst()
+    if isQueueNext { _ = queue.popFirst() } else { heap.removeFirst() }
     count -= 1
   }
 }

@@ -19,15 +19,17 @@ import Testing
     static func < (a: Item, b: Item) -> Bool { a.number < b.number }
   }
 
-  @Test(arguments: [1, 2, 3, 4] as [UInt64])
-  func theFirstIsTheEarliestOfThoseThatWait(_ seed: UInt64) {
+  /// One time-out for nearly all, or any for each.
+  @Test(arguments: [1, 2, 3, 4] as [UInt64], [50, 1] as [Int64])
+  func theFirstIsTheEarliestOfThoseThatWait(_ seed: UInt64, _ spread: Int64) {
     var random = FakeRandom(seed: seed)
     var heap = DeadlineHeap<Item>()
     var model: [Item] = []
     for number in 0..<10_000 {
       switch Int.random(in: 0..<(number % 2_000 < 1_000 ? 5 : 9), using: &random) {
       case 0...2:
-        let deadline = MonotonicInstant(nanoseconds: Int64.random(in: 0..<50, using: &random))
+        let start = spread == 1 && number % 10 > 0 ? Int64(number) : 0
+        let deadline = MonotonicInstant(nanoseconds: start + Int64.random(in: 0..<spread, using: &random))
         let item = Item(number, deadline)
         heap.push(deadline, item)
         model.append(item)
