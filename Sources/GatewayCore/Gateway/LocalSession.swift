@@ -51,7 +51,7 @@ public final class LocalSession {
     guard !isClosing else { return }
     do throws(LocalRequestFailure) {
       let request = try LocalRequest.parse(line, long: long)
-      if let id = request.id, calls.number(of: id) != nil {
+      if let id = request.id, !calls.isEmpty, calls.number(of: id) != nil {
         throw LocalRequestFailure(
           id: nil,
           error: LocalError(
@@ -261,6 +261,7 @@ public final class LocalSession {
   /// Answers with a result, or says that it does not fit into a line; a notification is not answered.
   func reply(_ id: RequestID?, _ body: (inout JSONWriter) -> Void = { _ in }) {
     if let id, !id.isAnswered {
+      let gateway = gateway
       var room: [UInt8] = []
       swap(&room, &gateway.replyRoom)
       var writer = JSONWriter(reusing: room)

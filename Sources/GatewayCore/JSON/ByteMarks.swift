@@ -29,6 +29,13 @@ enum ByteMarks {
     return low | backslash
   }
 
+  /// Whether a backslash is among eight bytes.
+  @inline(__always)
+  static func hasBackslash(_ word: UInt64) -> Bool {
+    let others = word ^ (ones &* 0x5c)
+    return (others &- ones) & ~others & highest != 0
+  }
+
   /// Whether no byte has its highest bit.
   @inline(__always)
   static func areMissing(in bits: SIMD4<UInt64>) -> Bool {

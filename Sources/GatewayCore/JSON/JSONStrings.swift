@@ -27,11 +27,12 @@ extension JSONScanner {
   }
 
   /// Steps to the next byte that needs attention: a quote, a backslash, one below 0x20 or outside ASCII. Looks at
-  /// eight, because most strings are short, then at 64, 32 and eight at a time; `at` may be left at the end of the
-  /// text.
+  /// eight, twice, because most strings are short, then at 64, 32 and eight at a time; `at` may be left at the end of
+  /// the text.
   @inline(__always)
   private static func skipPlainBytes(_ text: RawSpan, _ at: inout Int) {
     let count = text.byteCount
+    if at &+ 8 <= count, skipPlainWord(text, &at) { return }
     if at &+ 8 <= count, skipPlainWord(text, &at) { return }
     while at &+ 64 <= count {
       let (first, second) = (attention(text, at), attention(text, at &+ 32))
@@ -240,7 +241,16 @@ extension JSONScanner {
   /// Whether a stretch of text contains a backslash.
   @inline(__always)
   static func hasEscape(_ text: RawSpan, _ range: Range<Int>) -> Bool {
-    for at in range where byte(text, at) == UInt8(ascii: "\\") { return true }
+    var at = range.lowerBound
+    while at &+ 8 <= min(range.upperBound, text.byteCount) {
+      let word = text.unsafeLoadUnaligned(fromUncheckedByteOffset: at, as: UInt64.self)
+      if ByteMarks.hasBackslash(word) { return true }
+      at &+= 8
+    }
+    while at < range.upperBound {
+      if byte(text, at) == UInt8(ascii: "\\") { return true }
+      at &+= 1
+    }
     return false
   }
 

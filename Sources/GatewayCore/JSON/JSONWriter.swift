@@ -66,6 +66,13 @@ public struct JSONWriter {
     needsComma = false
   }
 
+  /// The same, with a comma before it where one has to stand.
+  @inline(__always)
+  mutating func begin(member text: StaticString) {
+    separate()
+    begin(text)
+  }
+
   /// Whole members that are known when the program is built. Any comma before them is part of the text.
   mutating func finish(_ text: StaticString) {
     bytes.append(text)

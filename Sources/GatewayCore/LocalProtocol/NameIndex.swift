@@ -23,7 +23,9 @@ struct NameIndex: Sendable {
     var entries = [Entry](repeating: Entry(), count: capacity)
     for (index, name) in names.enumerated() {
       let bytes = Array(name.utf8)
-      precondition(!bytes.isEmpty && bytes.count <= Self.lengthLimit, "\(name) cannot be indexed")
+      precondition(
+        !bytes.isEmpty && bytes.count <= Self.lengthLimit && !bytes.contains(UInt8(ascii: "\\")),
+        "\(name) cannot be indexed")
       let (low, high) = Self.words(bytes.span.bytes, 0..<bytes.count)
       var slot = Self.slot(low, high) & (capacity - 1)
       while entries[slot].low != 0 { slot = (slot + 1) & (capacity - 1) }
@@ -37,11 +39,14 @@ struct NameIndex: Sendable {
   @inline(__always)
   func find(_ text: RawSpan, _ range: Range<Int>) -> Int? {
     let inside = JSONScanner.inside(text, range)
-    if JSONScanner.hasEscape(text, inside) {
-      let decoded = JSONScanner.decodeBytes(text, range).bytes
-      return find(plain: decoded.span.bytes, 0..<decoded.count)
-    }
-    return find(plain: text, inside)
+    return find(plain: text, inside) ?? find(escaped: text, range)
+  }
+
+  /// No name has a backslash: what has one is looked for once more, as the text that it means.
+  private func find(escaped text: RawSpan, _ range: Range<Int>) -> Int? {
+    guard JSONScanner.hasEscape(text, JSONScanner.inside(text, range)) else { return nil }
+    let decoded = JSONScanner.decodeBytes(text, range).bytes
+    return find(plain: decoded.span.bytes, 0..<decoded.count)
   }
 
   @inline(__always)

@@ -72,8 +72,15 @@ extension ParameterValues {
     return value
   }
 
+  @inline(__always)
   func boolean(_ name: ParameterName, _ line: RawSpan) throws(LocalError) -> Bool? {
     guard let range = range(name) else { return nil }
+    return try givenBoolean(name, line, range)
+  }
+
+  private func givenBoolean(
+    _ name: ParameterName, _ line: RawSpan, _ range: Range<Int>
+  ) throws(LocalError) -> Bool {
     switch JSONScanner.byte(line, range.lowerBound) {
     case UInt8(ascii: "t"): return true
     case UInt8(ascii: "f"): return false
@@ -81,8 +88,15 @@ extension ParameterValues {
     }
   }
 
+  @inline(__always)
   func integer(_ name: ParameterName, _ line: RawSpan) throws(LocalError) -> Int? {
     guard let range = range(name) else { return nil }
+    return try givenInteger(name, line, range)
+  }
+
+  private func givenInteger(
+    _ name: ParameterName, _ line: RawSpan, _ range: Range<Int>
+  ) throws(LocalError) -> Int {
     guard case .integer(let bounds) = method.kind(name), let value = JSONScanner.integer(line, range),
       bounds.contains(Int(value))
     else { throw .wrongParameter(name, of: method) }
@@ -99,8 +113,15 @@ extension ParameterValues {
     return .milliseconds(value)
   }
 
+  @inline(__always)
   func string(_ name: ParameterName, _ line: RawSpan) throws(LocalError) -> String? {
     guard let range = range(name) else { return nil }
+    return try givenString(name, line, range)
+  }
+
+  private func givenString(
+    _ name: ParameterName, _ line: RawSpan, _ range: Range<Int>
+  ) throws(LocalError) -> String {
     guard case .string(let bounds) = method.kind(name),
       let value = Self.string(line, range, bounds)
     else { throw .wrongParameter(name, of: method) }
@@ -127,8 +148,15 @@ extension ParameterValues {
   }
 
   /// The text of an array or an object, verbatim.
+  @inline(__always)
   func raw(_ name: ParameterName, _ line: RawSpan) throws(LocalError) -> [UInt8]? {
     guard let range = range(name) else { return nil }
+    return try givenRaw(name, line, range)
+  }
+
+  private func givenRaw(
+    _ name: ParameterName, _ line: RawSpan, _ range: Range<Int>
+  ) throws(LocalError) -> [UInt8] {
     let first = JSONScanner.byte(line, range.lowerBound)
     let isArray = method.kind(name) == .array
     guard first == (isArray ? UInt8(ascii: "[") : UInt8(ascii: "{")) else { throw .wrongParameter(name, of: method) }
@@ -228,7 +256,8 @@ extension ParameterValues {
     guard JSONScanner.byte(line, range.lowerBound) == UInt8(ascii: "\"") else { return nil }
     let inside = JSONScanner.inside(line, range)
     if !JSONScanner.hasEscape(line, inside) {
-      return bounds.contains(inside.count) ? JSONScanner.decodeString(line, range) : nil
+      guard bounds.contains(inside.count) else { return nil }
+      return line.extracting(inside).withUnsafeBytes { String(decoding: $0, as: UTF8.self) }
     }
     let decoded = JSONScanner.decodeBytes(line, range)
     guard decoded.wellFormed, bounds.contains(decoded.bytes.count) else { return nil }

@@ -41,8 +41,7 @@ struct RemoteAnswer: Equatable, Sendable {
 
   /// The members `args` and, where there are some, `kwargs`.
   func write(into out: inout JSONWriter) {
-    out.key("args")
-    out.beginArray()
+    out.begin(member: #""args":["#)
     if !args.isEmpty { out.raw(args) }
     out.endArray()
     guard let kwargs else { return }

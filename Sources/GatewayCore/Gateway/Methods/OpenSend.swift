@@ -86,8 +86,7 @@ final class OpenSend: OpenCall {
     session.reply(call.id) { out in
       out.begin(#""id":"#)
       out.string(id)
-      out.begin(#","state":"#)
-      out.string(DeliveryLevel.durable.rawValue)
+      out.finish(#","state":"durable""#)
       StatusDocument.writeUpstream(connection, into: &out)
     }
   }
