@@ -70,8 +70,10 @@ final class OutboxRelay {
   func store(_ command: Command, on connection: Connection, asked level: DeliveryLevel, key: String?) {
     let entry = entry(for: command, on: connection, asked: level, key: key)
     let owner = command.owner
-    outbox.add(entry, carriedBy: (connection, command)) { [weak self] record, problem, isAwaited in
-      if isAwaited { self?.stored(record, command, owner, on: connection, problem) }
+    guard let record = outbox.take(entry, carriedBy: (connection, command)) else { return }
+    outbox.makeLast(record) { [weak self] problem in
+      guard let self, outbox.decided(record, problem) else { return }
+      stored(record, command, owner, on: connection, problem)
     }
   }
 

@@ -62,16 +62,16 @@ extension CommandOutcome {
 
   /// What the log says of it, with what is known of the cause.
   var logText: String? {
-    guard let text = meaning.log else { return nil }
     switch self {
-    case .down(let failure): return "\(text): \(failure.detail)"
-    case .failed(let error): return "\(text): \(error.name)"
-    case .notStored(let problem): return "\(text): \(problem.message)"
-    case .written, .acknowledged, .refused, .impossible, .expired, .denied, .replaced, .acknowledgementTimeout,
-      .acknowledgementLost:
-      return text
+    case .written, .acknowledged: nil
+    case .down(let failure): logText(failure.detail)
+    case .failed(let error): logText(error.name)
+    case .notStored(let problem): logText(problem.message)
+    case .refused, .impossible, .expired, .denied, .replaced, .acknowledgementTimeout, .acknowledgementLost: meaning.log
     }
   }
+
+  private func logText(_ cause: String) -> String? { meaning.log.map { "\($0): \(cause)" } }
 }
 
 extension LocalError {

@@ -8,13 +8,9 @@ extension OutboxEntry {
     self.init(
       number: command.number, id: command.id, owner: command.user, target: target, message: command.message,
       delivery: level, fingerprint: command.fingerprint, created: command.acceptedAt,
-      expires: command.expires.map { wall() + ($0 - now).milliseconds })
-    groups = command.sender.groups
-    retries = command.retry?.again
-    attempts = command.retry?.writes ?? 0
-    ackTimeout = command.ackTimeout?.milliseconds
-    coalesce = command.coalescing?.value
-    self.key = key
+      expires: command.expires.map { wall() + ($0 - now).milliseconds }, groups: command.sender.groups,
+      retries: command.retry?.again, ackTimeout: command.ackTimeout?.milliseconds,
+      coalesce: command.coalescing?.value, key: key, attempts: command.retry?.writes ?? 0)
   }
 
   /// What a newer send takes its place by. What was only accepted, and moved here at a stop, is still one of these.

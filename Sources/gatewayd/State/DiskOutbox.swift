@@ -12,13 +12,14 @@ final class DiskOutbox: OutboxStore {
   private let loop: EventLoop
   private let writer: OutboxWriter
   private var source: EventLoop.IOSource?
-  private var gathered: [OutboxWriter.Item] = []
+  private var gathered = OutboxWriter.Batch()
   private var isPosting = false
   private lazy var posting: () -> Void = { [weak self] in self?.post() }
   /// The callers that wait for the disk, in order; the first `decided` of them have heard.
   private var waiting: [Waiter] = []
   private var decided = 0
   private var whenClosed: (() -> Void)?
+  var onDecision: ((StorageProblem?) -> Void)?
   var onWarning: ((StorageProblem?) -> Void)?
   /// Rings when what no caller waits for has waited long enough here.
   private var timer: Timers.ID?
@@ -41,7 +42,7 @@ final class DiskOutbox: OutboxStore {
 
   func commit(_ change: OutboxChange, _ done: @escaping (StorageProblem?) -> Void) {
     waiting.append(Waiter(done: done))
-    gathered.append(OutboxWriter.Item(change: change, isAwaited: true))
+    gathered.append(change, isAwaited: true)
     guard !isPosting else { return }
     isPosting = true
     loop.onNextTurn(posting)
@@ -49,7 +50,7 @@ final class DiskOutbox: OutboxStore {
 
   /// The writer is not woken for it: a change that a client waits for may follow.
   func note(_ change: OutboxChange) {
-    gathered.append(OutboxWriter.Item(change: change, isAwaited: false))
+    gathered.append(change, isAwaited: false)
     guard !isPosting, timer == nil else { return }
     timer = loop.timers.after(Self.patience) { [weak self] in
       self?.timer = nil
@@ -68,15 +69,15 @@ final class DiskOutbox: OutboxStore {
     guard !gathered.isEmpty else { return }
     let count = gathered.count
     writer.post(gathered)
-    gathered = []
     // As many will come again, while many come.
-    if count > 4 { gathered.reserveCapacity(min(count, Self.keptCapacity)) }
+    gathered = OutboxWriter.Batch(room: count > 4 ? min(count, Self.keptCapacity) : 0)
   }
 
   private func heard(_ letter: OutboxWriter.Letter) {
     switch letter {
-    case .decided(let count, let problem, _):
-      for _ in 0..<count where decided < waiting.count {
+    case .decided(let problem, let batch):
+      onDecision?(problem)
+      for _ in 0..<batch.awaited where decided < waiting.count {
         let waiter = waiting[decided]
         decided += 1
         waiter.done(problem)

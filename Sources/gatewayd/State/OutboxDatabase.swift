@@ -19,10 +19,14 @@ final class OutboxDatabase {
   private let begin: SQLiteDatabase.Statement
   private let commit: SQLiteDatabase.Statement
   private let insert: SQLiteDatabase.Statement
+  private let insertMany: SQLiteDatabase.Statement
   private let delete: SQLiteDatabase.Statement
   private let shift: SQLiteDatabase.Statement
   /// The last entry as it was written, unless it was large.
   private var memory: [UInt8] = []
+  /// Entries that follow each other, to be written together: a statement costs more than a row.
+  private var gathered: [OutboxChange.Snapshot] = []
+  private static let manyRows = 8
   private static let keptMemory = 64 << 10
   /// By how much the wall clock was set since the file was made, in milliseconds: what all rows lack, so that no row
   /// has to be written for it.
@@ -71,7 +75,8 @@ final class OutboxDatabase {
       database.takeOverLog()
       begin = try database.prepare("BEGIN IMMEDIATE")
       commit = try database.prepare("COMMIT")
-      insert = try database.prepare(OutboxRow.insertion)
+      insert = try database.prepare(OutboxRow.insertion(1))
+      insertMany = try database.prepare(OutboxRow.insertion(Self.manyRows))
       delete = try database.prepare(OutboxRow.removal)
       shift = try database.prepare(OutboxClock.writing)
     } catch {
@@ -98,12 +103,13 @@ final class OutboxDatabase {
 
   private static func moveRows(of database: SQLiteDatabase, _ old: Int64) throws(SQLiteDatabase.Failure) {
     let rows = try database.prepare(OutboxColumns.selection(old))
-    let insert = try database.prepare(OutboxRow.insertion)
-    var memory: [UInt8] = []
+    let insert = try database.prepare(OutboxRow.insertion(1))
     var target: OutboxTarget?
     while try rows.step() {
       guard let entry = OutboxColumns.read(rows, last: &target) else { throw .damage(spoiledRow) }
-      OutboxRow.bind(entry, to: insert, &memory)
+      var encoded: [UInt8] = []
+      OutboxChange.Snapshot(entry).encode(into: &encoded)
+      OutboxRow.bind(entry.number, encoded, to: insert)
       _ = try insert.step()
     }
   }
@@ -181,12 +187,14 @@ final class OutboxDatabase {
     _ = try begin.step()
     do throws(SQLiteDatabase.Failure) {
       for change in changes { try apply(change) }
+      try writeGathered()
       if let offset, offset != self.offset {
         try OutboxClock.write(offset, with: shift)
       }
       _ = try commit.step()
       self.offset = offset ?? self.offset
     } catch {
+      gathered.removeAll()
       // Some failures have rolled back already.
       if database.isInTransaction { try? database.run("ROLLBACK") }
       throw error
@@ -195,24 +203,41 @@ final class OutboxDatabase {
 
   private func apply(_ change: OutboxChange) throws(SQLiteDatabase.Failure) {
     switch change {
-    case .add(let snapshot), .update(let snapshot): try write(snapshot)
+    case .add(let snapshot), .update(let snapshot):
+      gathered.append(snapshot)
+      if gathered.count == Self.manyRows { try writeGathered() }
     case .replace(let number, let snapshot):
       try remove(number)
-      try write(snapshot)
+      gathered.append(snapshot)
     case .remove(let number): try remove(number)
     // `OutboxWriter` has added it up.
     case .shift: break
     }
   }
 
-  private func write(_ snapshot: OutboxChange.Snapshot) throws(SQLiteDatabase.Failure) {
-    OutboxRow.bind(snapshot.entry, to: insert, &memory)
+  private func writeGathered() throws(SQLiteDatabase.Failure) {
+    if gathered.count == Self.manyRows {
+      for (row, snapshot) in gathered.enumerated() { bind(snapshot, to: insertMany, row: row) }
+      _ = try insertMany.step()
+    } else {
+      for snapshot in gathered {
+        bind(snapshot, to: insert)
+        _ = try insert.step()
+      }
+    }
+    gathered.removeAll(keepingCapacity: true)
+  }
+
+  private func bind(_ snapshot: OutboxChange.Snapshot, to statement: SQLiteDatabase.Statement, row: Int = 0) {
+    memory.removeAll(keepingCapacity: true)
+    snapshot.encode(into: &memory)
+    OutboxRow.bind(snapshot.entry.number, memory, to: statement, row: row)
     // A large one is rare.
     if memory.capacity > Self.keptMemory { memory = [] }
-    _ = try insert.step()
   }
 
   private func remove(_ number: UInt64) throws(SQLiteDatabase.Failure) {
+    try writeGathered()
     delete.bind(1, Int64(bitPattern: number))
     _ = try delete.step()
   }

@@ -7,18 +7,22 @@ enum OutboxRow {
     CREATE TABLE sends (number INTEGER PRIMARY KEY, entry BLOB NOT NULL, checksum INTEGER NOT NULL)
     """
   static let selection = "SELECT number, entry, checksum FROM sends ORDER BY number"
-  static let insertion = "INSERT OR REPLACE INTO sends VALUES (?, ?, ?)"
+
+  /// Writes so many rows.
+  static func insertion(_ rows: Int) -> String {
+    "INSERT OR REPLACE INTO sends VALUES " + repeatElement("(?, ?, ?)", count: rows).joined(separator: ", ")
+  }
+
   static let removal = "DELETE FROM sends WHERE number = ?"
 
-  /// Binds `insertion`. `memory` is what the entry is written into, and worth keeping for the next one.
-  static func bind(_ entry: OutboxEntry, to statement: SQLiteDatabase.Statement, _ memory: inout [UInt8]) {
-    memory.removeAll(keepingCapacity: true)
-    entry.encode(into: &memory)
-    let number = Int64(bitPattern: entry.number)
-    statement.bind(1, number)
-    memory.withUnsafeBytes {
-      statement.bind(2, blob: $0)
-      statement.bind(3, checksum(number, $0))
+  /// Binds one of the rows of an `insertion`: an entry's number, and what it was encoded as.
+  static func bind(_ number: UInt64, _ encoded: [UInt8], to statement: SQLiteDatabase.Statement, row: Int = 0) {
+    let number = Int64(bitPattern: number)
+    let place = Int32(3 * row)
+    statement.bind(place + 1, number)
+    encoded.withUnsafeBytes {
+      statement.bind(place + 2, blob: $0)
+      statement.bind(place + 3, checksum(number, $0))
     }
   }
 

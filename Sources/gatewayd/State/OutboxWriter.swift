@@ -4,21 +4,61 @@ import Glibc
 /// The thread that writes the outbox. Whatever waits when it comes round goes into one transaction, so that many sends
 /// share one sync of the disk; while the disk is busy the next ones gather.
 ///
-/// `inbox`, `awaited`, `rest` and `isClosing` are only touched under `lock`; `database`, `unsaved`, `offset`,
+/// `inbox`, `rest` and `isClosing` are only touched under `lock`; `database`, `unsaved`, `offset`,
 /// `hasTriedLast` and `logMoving` only by the thread. Decisions 0030 and 0062.
 final class OutboxWriter: @unchecked Sendable {
-  /// One change on its way to the disk.
-  struct Item: Sendable {
-    var change: OutboxChange
-    /// A client waits for it; the others may wait for company.
-    var isAwaited: Bool
+  /// Changes on their way to the disk, in order, and what has to be known of all of them.
+  struct Batch: Sendable {
+    struct Item: Sendable {
+      var change: OutboxChange
+      /// A client waits for it; the others may wait for company.
+      var isAwaited: Bool
+    }
+
+    private(set) var items: [Item] = []
+    /// How many a client waits for.
+    private(set) var awaited = 0
+    /// The clock was set among them.
+    private(set) var hasShift = false
+
+    /// With room for so many.
+    init(room: Int = 0) { items.reserveCapacity(room) }
+
+    var count: Int { items.count }
+    var isEmpty: Bool { items.isEmpty }
+
+    mutating func append(_ change: OutboxChange, isAwaited: Bool) {
+      if isAwaited { awaited += 1 }
+      if case .shift = change { hasShift = true }
+      items.append(Item(change: change, isAwaited: isAwaited))
+    }
+
+    mutating func append(_ later: Batch) {
+      guard !isEmpty else { return self = later }
+      items += later.items
+      awaited += later.awaited
+      hasShift = hasShift || later.hasShift
+    }
+
+    /// Takes the oldest so many out.
+    mutating func takeFirst(_ count: Int) -> Batch {
+      guard items.count > count else {
+        defer { self = Batch() }
+        return self
+      }
+      var (first, rest) = (Batch(room: count), Batch(room: items.count - count))
+      for item in items[..<count] { first.append(item.change, isAwaited: item.isAwaited) }
+      for item in items[count...] { rest.append(item.change, isAwaited: item.isAwaited) }
+      self = rest
+      return first
+    }
   }
 
   /// What the thread tells the loop.
   enum Letter: Sendable {
-    /// The oldest so many awaited changes are decided. The loop made the items and takes them apart again: memory that
+    /// As many awaited changes as the batch has, the oldest ones, are decided. The loop made the items and takes them apart again: memory that
     /// one thread allocates and another frees costs both of them a lock.
-    case decided(Int, StorageProblem?, [Item])
+    case decided(StorageProblem?, Batch)
     /// What is written cannot be tidied up; nil when it can again.
     case warned(StorageProblem?)
     /// Everything is written, as far as it could be, and the files are closed.
@@ -47,9 +87,7 @@ final class OutboxWriter: @unchecked Sendable {
   private var database: OutboxDatabase?
   private let lock = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
   private let wake = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
-  private var inbox: [Item] = []
-  /// How many in the inbox a client waits for.
-  private var awaited = 0
+  private var inbox = Batch()
   private var isClosing = false
   private var rest = Rest.none
   private var hasTriedLast = false
@@ -93,12 +131,10 @@ final class OutboxWriter: @unchecked Sendable {
   }
 
   /// Hands over changes, in order. Called by the loop.
-  func post(_ items: [Item]) {
-    let count = items.count { $0.isAwaited }
+  func post(_ batch: Batch) {
     pthread_mutex_lock(lock)
-    if inbox.isEmpty { inbox = items } else { inbox += items }
-    awaited += count
-    let wakes = rest == .forAnything || (rest == .forAwaited && count > 0)
+    inbox.append(batch)
+    let wakes = rest == .forAnything || (rest == .forAwaited && batch.awaited > 0)
     if wakes { rest = .none }
     pthread_mutex_unlock(lock)
     if wakes { pthread_cond_signal(wake) }
@@ -121,21 +157,21 @@ final class OutboxWriter: @unchecked Sendable {
   }
 
   /// Waits for something to do; nil when there will be nothing more.
-  private func nextBatch() -> [Item]? {
+  private func nextBatch() -> Batch? {
     pthread_mutex_lock(lock)
     defer { pthread_mutex_unlock(lock) }
     awaitWork()
-    guard isClosing else { return takeBatch() }
+    guard isClosing else { return inbox.takeFirst(Self.batchLimit) }
     if inbox.isEmpty, !owes || hasTriedLast { return nil }
     // What could not be written before gets one more chance.
     hasTriedLast = inbox.isEmpty
-    return takeBatch()
+    return inbox.takeFirst(Self.batchLimit)
   }
 
   private func awaitWork() {
     var due: timespec?
     defer { rest = .none }
-    while !isClosing, awaited == 0 {
+    while !isClosing, inbox.awaited == 0 {
       if inbox.isEmpty, !owes {
         rest = .forAnything
         pthread_cond_wait(wake, lock)
@@ -148,34 +184,23 @@ final class OutboxWriter: @unchecked Sendable {
     }
   }
 
-  private func takeBatch() -> [Item] {
-    guard inbox.count > Self.batchLimit else {
-      defer { (inbox, awaited) = ([], 0) }
-      return inbox
-    }
-    let batch = Array(inbox.prefix(Self.batchLimit))
-    inbox.removeFirst(batch.count)
-    awaited -= batch.count { $0.isAwaited }
-    return batch
-  }
-
   /// Something could not be written yet that no caller waits for.
   private var owes: Bool { !unsaved.isEmpty || database.map { $0.offset != offset } == true }
 
-  private func write(_ batch: [Item]) {
-    let batch = withoutClockSteps(batch)
-    let awaited = batch.count { $0.isAwaited }
+  private func write(_ batch: Batch) {
+    let batch = offset != 0 || batch.hasShift ? withoutClockSteps(batch) : batch
     let late = unsaved.isEmpty ? [] : unsaved.sorted { $0.key < $1.key }.map(\.value)
-    let problem = late.isEmpty ? apply(batch.lazy.map(\.change)) : apply(late + batch.map(\.change))
+    let changes = batch.items.lazy.map(\.change)
+    let problem = late.isEmpty ? apply(changes) : apply(late + changes)
     if problem == nil {
       unsaved.removeAll()
     } else {
       // What no caller waits for is owed all the same, and may fit where the whole batch does not.
-      let owed = batch.filter { !$0.isAwaited }.map(\.change)
+      let owed = batch.items.filter { !$0.isAwaited }.map(\.change)
       for change in owed { if let number = change.number { unsaved[number] = change } }
-      if awaited > 0, owes, apply(late + owed) == nil { unsaved.removeAll() }
+      if batch.awaited > 0, owes, apply(late + owed) == nil { unsaved.removeAll() }
     }
-    if awaited > 0 { mailbox.post(.decided(awaited, problem, batch)) }
+    if batch.awaited > 0 { mailbox.post(.decided(problem, batch)) }
     tidyLog()
   }
 
@@ -192,9 +217,10 @@ final class OutboxWriter: @unchecked Sendable {
   }
 
   /// The same changes by a clock that was never set.
-  private func withoutClockSteps(_ batch: [Item]) -> [Item] {
-    let isSet = offset != 0 || batch.contains { if case .shift = $0.change { true } else { false } }
-    return isSet ? batch.map { Item(change: withoutClockSteps($0.change), isAwaited: $0.isAwaited) } : batch
+  private func withoutClockSteps(_ batch: Batch) -> Batch {
+    var bare = Batch(room: batch.count)
+    for item in batch.items { bare.append(withoutClockSteps(item.change), isAwaited: item.isAwaited) }
+    return bare
   }
 
   private func withoutClockSteps(_ change: OutboxChange) -> OutboxChange {

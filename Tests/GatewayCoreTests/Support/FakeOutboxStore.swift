@@ -3,13 +3,15 @@
 /// A disk that the test plays: changes wait until it lets them through, or fails them.
 final class FakeOutboxStore: OutboxStore {
   private(set) var entries: [UInt64: OutboxEntry] = [:]
-  private var waiting: [(change: OutboxChange, done: (StorageProblem?) -> Void)] = []
+  /// With what is told of a change that is awaited.
+  private var waiting: [(change: OutboxChange, done: ((StorageProblem?) -> Void)?)] = []
   private(set) var isClosed = false
   /// How many changes reached the disk.
   private(set) var written = 0
   /// Answers at the next `settle`; nil writes.
   var problem: StorageProblem?
 
+  var onDecision: ((StorageProblem?) -> Void)?
   var onWarning: ((StorageProblem?) -> Void)?
 
   var stored: [OutboxEntry] { entries.values.sorted { $0.number < $1.number } }
@@ -22,7 +24,7 @@ final class FakeOutboxStore: OutboxStore {
 
   /// Behind what waits, as on a disk.
   func note(_ change: OutboxChange) {
-    guard waiting.isEmpty else { return waiting.append((change, { _ in })) }
+    guard waiting.isEmpty else { return waiting.append((change, nil)) }
     if problem == nil { apply(change) }
   }
 
@@ -43,6 +45,8 @@ final class FakeOutboxStore: OutboxStore {
       left -= 1
       let (change, done) = waiting.removeFirst()
       if problem == nil { apply(change) }
+      guard let done else { continue }
+      onDecision?(problem)
       done(problem)
     }
   }

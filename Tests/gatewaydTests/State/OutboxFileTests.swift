@@ -54,6 +54,34 @@ import Testing
     #expect(try open().entries.map(\.number) == [2])
   }
 
+  @Test(arguments: 1...4) func changesOfOneTransactionAreMadeInTheirOrderHoweverManyRowsGoTogether(seed: Int) throws {
+    var random = SeededRandom(state: UInt64(seed))
+    var changes: [OutboxChange] = []
+    var model: [UInt64: OutboxEntry] = [:]
+    for step in 0..<300 {
+      let number = UInt64.random(in: 1...40, using: &random)
+      let entry = OutboxSamples.plain(number, bytes: step)
+      switch Int.random(in: 0..<12, using: &random) {
+      case 0:
+        changes.append(.remove(number))
+        model[number] = nil
+      case 1:
+        let old = UInt64.random(in: 1...40, using: &random)
+        changes.append(.replace(old, .init(entry)))
+        model[old] = nil
+        model[number] = entry
+      case 2...6:
+        changes.append(.updating(entry))
+        model[number] = entry
+      default:
+        changes.append(.adding(entry))
+        model[number] = entry
+      }
+    }
+    try open().database.apply(changes)
+    #expect(try open().entries == model.values.sorted { $0.number < $1.number })
+  }
+
   @Test func filesAreForTheirOwnerAlone() throws {
     umask(0o077)
     let contents = try open()
@@ -139,5 +167,17 @@ import Testing
     #expect(saved.first?.number == 1 && saved.last?.number == 200)
     #expect(saved.map(\.number) == saved.map(\.number).sorted())
     #expect(saved.allSatisfy { $0 == OutboxSamples.plain($0.number) })
+  }
+}
+
+/// The same numbers for the same seed (SplitMix64).
+private struct SeededRandom: RandomNumberGenerator {
+  var state: UInt64
+
+  mutating func next() -> UInt64 {
+    state &+= 0x9e37_79b9_7f4a_7c15
+    var mixed = (state ^ state >> 30) &* 0xbf58_476d_1ce4_e5b9
+    mixed = (mixed ^ mixed >> 27) &* 0x94d0_49bb_1331_11eb
+    return mixed ^ mixed >> 31
   }
 }

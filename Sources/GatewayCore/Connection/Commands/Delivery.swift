@@ -299,7 +299,7 @@ final class Delivery {
 
   /// A command ends. Of what was written before nothing is certain any more.
   func settle(_ command: Command, _ outcome: CommandOutcome) {
-    end(command, command.wasWritten ? outcome.afterWriting : outcome)
+    if command.wasWritten { end(command, outcome.afterWriting) } else { end(command, outcome) }
   }
 
   /// The one place where a command ends, with what is certain about it.

@@ -6,7 +6,7 @@ final class Outbox {
   private(set) var settings: OutboxSettings
   /// Every entry by its id, finished or not.
   private var known = IncrementalTable<String, OutboxRecord>()
-  private(set) var usage = OutboxUsage()
+  let usage = OutboxUsage()
   private(set) var archive = OutboxArchive()
   /// What of them is on the disk.
   let rows: OutboxRows
@@ -119,19 +119,35 @@ final class Outbox {
     carriedBy carrier: (connection: Connection, command: Command)? = nil,
     _ done: @escaping (OutboxRecord, StorageProblem?, Bool) -> Void
   ) {
-    guard rows.canBeKept(entry.target) else { return }
+    guard let record = take(entry, carriedBy: carrier) else { return }
+    makeLast(record, replacing: old) { [weak self] problem in
+      if let self { done(record, problem, decided(record, problem)) }
+    }
+  }
+
+  /// The first half of `add`: takes an entry; nil where nothing keeps it.
+  func take(
+    _ entry: consuming OutboxEntry, carriedBy carrier: (connection: Connection, command: Command)?
+  ) -> OutboxRecord? {
+    guard rows.canBeKept(entry.target) else { return nil }
     let record = OutboxRecord(entry, isCommitted: false)
-    let snapshot = record.snapshot
     if let carrier { record.carry(carrier.command, on: carrier.connection) }
     known[record.entry.id] = record
     usage.add(record)
-    rows.commit(old.map { .replace($0, snapshot) } ?? .add(snapshot)) { [weak self] problem in
-      guard let self else { return }
-      // What took it back meanwhile has said so to the store.
-      guard record.line != nil else { return done(record, problem, false) }
-      if problem == nil { record.isCommitted = true } else { forget(record) }
-      done(record, problem, true)
-    }
+    return record
+  }
+
+  /// The second half: makes it last. What `done` hears is to be told to `decided`.
+  func makeLast(_ record: OutboxRecord, replacing old: UInt64? = nil, _ done: @escaping (StorageProblem?) -> Void) {
+    rows.commit(old.map { .replace($0, record.snapshot) } ?? .add(record.snapshot), done)
+  }
+
+  /// Whether an entry was made last. Returns whether it still had no outcome then.
+  func decided(_ record: OutboxRecord, _ problem: StorageProblem?) -> Bool {
+    // What took it back meanwhile has said so to the store.
+    guard record.line != nil else { return false }
+    if problem == nil { record.isCommitted = true } else { forget(record) }
+    return true
   }
 
   /// The next entry that has to give way to a newer one of the same user, once that one is safe.
@@ -151,8 +167,9 @@ final class Outbox {
   func noteAttempts(_ command: Command) {
     guard let record = record(of: command), record.isCommitted else { return }
     let reason = command.isSuspected ? OutboxEntry.suspected : nil
-    guard record.entry.attempts != record.attempts || record.entry.reason != reason else { return }
-    record.change { ($0.attempts, $0.reason) = (record.attempts, reason) }
+    let attempts = record.attempts
+    guard record.entry.attempts != attempts || record.entry.reason != reason else { return }
+    record.change { ($0.attempts, $0.reason) = (attempts, reason) }
     rows.note(.update(record.snapshot))
   }
 

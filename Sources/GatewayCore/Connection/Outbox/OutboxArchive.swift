@@ -13,6 +13,13 @@ struct OutboxArchive {
     /// The one that goes first.
     var first: OutboxRecord? { settled.first ?? repeatable.first }
 
+    /// One that ended before an instant.
+    func ended(before horizon: Int64) -> OutboxRecord? {
+      if let oldest = settled.first, oldest.entry.ended ?? 0 <= horizon { return oldest }
+      if let oldest = repeatable.first, oldest.entry.ended ?? 0 <= horizon { return oldest }
+      return nil
+    }
+
     mutating func add(_ record: OutboxRecord, _ cost: Int) {
       record.archivePlace = record.entry.isRepeatable ? repeatable.append(record) : settled.append(record)
       bytes += cost
@@ -96,11 +103,7 @@ struct OutboxArchive {
   private func surplus(count limit: Int, bytes byteLimit: Int, endedBefore horizon: Int64) -> OutboxRecord? {
     if count > limit { return shares.values.max { $0.count < $1.count }?.first }
     if bytes > byteLimit { return shares.values.max { $0.bytes < $1.bytes }?.first }
-    for share in shares.values {
-      for oldest in [share.settled.first, share.repeatable.first] {
-        if let oldest, (oldest.entry.ended ?? 0) <= horizon { return oldest }
-      }
-    }
+    for share in shares.values { if let oldest = share.ended(before: horizon) { return oldest } }
     return nil
   }
 }

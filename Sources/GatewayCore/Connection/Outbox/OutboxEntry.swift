@@ -7,7 +7,7 @@ public struct OutboxEntry: Equatable, Sendable {
   /// The uid of the program that sent it.
   public var owner: UInt32
   /// The groups that this program had, the primary one among them: access rules ask for them when it is sent.
-  public var groups: [UInt32] = []
+  public var groups: [UInt32]
   public var target: OutboxTarget
   /// Ready to be written; without arguments once the entry was sent.
   public var message: PreparedMessage
@@ -26,7 +26,7 @@ public struct OutboxEntry: Equatable, Sendable {
   /// Absolute, in milliseconds since 1970; nil never expires.
   public var expires: Int64?
   /// How often it was written, as far as the disk knows: the one before a crash may be missing.
-  public var attempts = 0
+  public var attempts: Int
   public var state = OutboxState.queued
   /// Why it is in this state, in one or two words; nil where there is nothing to say. Of one that is queued only
   /// `suspected`: all else may be another reason with the next connection.
@@ -47,17 +47,24 @@ public struct OutboxEntry: Equatable, Sendable {
 
   public init(
     number: UInt64, id: String, owner: UInt32, target: OutboxTarget, message: PreparedMessage,
-    delivery: DeliveryLevel, fingerprint: UInt64, created: Int64, expires: Int64?
+    delivery: DeliveryLevel, fingerprint: UInt64, created: Int64, expires: Int64?, groups: [UInt32] = [],
+    retries: Int? = nil, ackTimeout: Int64? = nil, coalesce: String? = nil, key: String? = nil, attempts: Int = 0
   ) {
     self.number = number
     self.id = id
     self.owner = owner
+    self.groups = groups
     self.target = target
     self.message = message
     self.delivery = delivery
+    self.retries = retries
+    self.ackTimeout = ackTimeout
+    self.coalesce = coalesce
+    self.key = key
     self.fingerprint = fingerprint
     self.created = created
     self.expires = expires
+    self.attempts = attempts
   }
 
   /// In whose name it is sent.

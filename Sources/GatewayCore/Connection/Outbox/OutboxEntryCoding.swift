@@ -1,21 +1,24 @@
+extension OutboxChange.Snapshot {
+  /// Appends the entry's array to bytes. Not the entry's own function: what writes into memory would take it along as a
+  /// copy.
+  public func encode(into bytes: inout [UInt8]) {
+    bytes.append(addingCapacity: entry.encodedLimit) { output in
+      output.withUnsafeMutableBufferPointer { memory, count in
+        var writer = MsgpackRawWriter(UnsafeMutableRawBufferPointer(memory), at: count)
+        entry.encode(into: &writer)
+        count = writer.end
+      }
+    }
+  }
+}
+
 /// An entry as one MessagePack array, which is what the disk keeps of it beside its number. A later version adds members
 /// at the end.
 extension OutboxEntry {
   private static let memberCount = 24
 
-  /// Appends the array to bytes.
-  public func encode(into bytes: inout [UInt8]) {
-    bytes.append(addingCapacity: encodedLimit) { output in
-      output.withUnsafeMutableBufferPointer { memory, count in
-        var writer = MsgpackRawWriter(UnsafeMutableRawBufferPointer(memory), at: count)
-        encode(into: &writer)
-        count = writer.end
-      }
-    }
-  }
-
   /// More bytes than it takes.
-  private var encodedLimit: Int {
+  fileprivate var encodedLimit: Int {
     let texts =
       id.utf8.count + target.textCount + (target.options?.text.count ?? 0) + (coalesce?.utf8.count ?? 0)
       + (key?.utf8.count ?? 0) + (reason?.utf8.count ?? 0) + delivery.rawValue.utf8.count + state.rawValue.utf8.count
@@ -23,7 +26,7 @@ extension OutboxEntry {
     return texts + message.byteCount + (result?.count ?? 0) + heads * MsgpackRawWriter.headLimit
   }
 
-  private func encode(into writer: inout MsgpackRawWriter) {
+  fileprivate func encode(into writer: inout MsgpackRawWriter) {
     writer.array(Self.memberCount)
     writer.text(id)
     writer.unsigned(UInt64(owner))

@@ -34,11 +34,9 @@ final class OutboxRecord {
 
   var entry: OutboxEntry { _read { yield snapshot.entry } }
 
-  /// Changes the entry. What the disk was given before stays as it was.
+  /// Changes the entry; the body must not ask the record meanwhile. What the disk was given before stays as it was.
   func change(_ body: (inout OutboxEntry) -> Void) {
-    var entry = snapshot.entry
-    body(&entry)
-    snapshot = OutboxChange.Snapshot(entry)
+    snapshot.change(body)
   }
 
   /// The outbox has it.

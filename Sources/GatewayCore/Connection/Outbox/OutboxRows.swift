@@ -45,6 +45,7 @@ final class OutboxRows {
     case .open(let store, _):
       self.store = store
       condition = .working
+      store.onDecision = { [unowned self] in decided($0) }
       store.onWarning = { [unowned self] in
         warning = $0
         onWarning?($0)
@@ -79,11 +80,7 @@ final class OutboxRows {
       }
     case .update(let snapshot) where afield.contains(snapshot.entry.number): done(nil)
     case .remove(let number) where afield.remove(number) != nil: done(nil)
-    case .add, .replace, .update, .remove, .shift:
-      store?.commit(change) { [weak self] problem in
-        self?.heard(problem)
-        done(problem)
-      }
+    case .add, .replace, .update, .remove, .shift: store?.commit(change, done)
     }
   }
 
@@ -104,8 +101,8 @@ final class OutboxRows {
     }
   }
 
-  /// What the store said of a change.
-  private func heard(_ problem: StorageProblem?) {
+  /// What the store said of changes.
+  private func decided(_ problem: StorageProblem?) {
     let fresh: Condition = problem.map { .failing($0) } ?? .working
     guard fresh != condition else { return }
     condition = fresh

@@ -1,12 +1,16 @@
 /// Keeps the outbox where a crash cannot reach it. The daemon uses SQLite on a thread of its own.
 public protocol OutboxStore: AnyObject {
   /// Makes a change last. `done` is called exactly once, later, in the order of the calls, when the change would
-  /// survive the machine's power loss, or with what prevents that; then nothing of it was kept.
+  /// survive the machine's power loss, or with what prevents that; then nothing of it was kept. `onDecision` is told
+  /// first.
   func commit(_ change: OutboxChange, _ done: @escaping (StorageProblem?) -> Void)
 
   /// A change that is not awaited: it goes along with the next `commit`, or alone after a moment. It is tried until it
   /// succeeds. A crash before that leaves the entry as it was.
   func note(_ change: OutboxChange)
+
+  /// Told what became of changes that are awaited, once for all that are decided together.
+  var onDecision: ((StorageProblem?) -> Void)? { get set }
 
   /// Told when something about the files needs attention although writing works, and with nil when it does not any
   /// more.
@@ -27,12 +31,16 @@ public enum OutboxChange: Sendable {
   /// The wall clock was set: the instants of all entries of earlier changes move by so many milliseconds.
   case shift(Int64)
 
-  /// An entry as it is at a moment. An object, because it is handed on often, to another thread too, and an entry is
-  /// large.
-  public final class Snapshot: Sendable {
-    public let entry: OutboxEntry
+  /// An entry as it is at a moment, which is handed on often, to another thread too: in an array of one, because an entry
+  /// is large, and so copied only where it changes while others look at it.
+  public struct Snapshot: Sendable {
+    private var held: [OutboxEntry]
 
-    public init(_ entry: consuming OutboxEntry) { self.entry = entry }
+    public init(_ entry: consuming OutboxEntry) { held = [entry] }
+
+    public var entry: OutboxEntry { _read { yield held[0] } }
+
+    mutating func change(_ body: (inout OutboxEntry) -> Void) { body(&held[0]) }
   }
 }
 

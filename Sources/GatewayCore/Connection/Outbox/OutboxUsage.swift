@@ -1,6 +1,6 @@
 /// How much of the outbox is used, and by whom: what the limits are compared with, and which entry is the oldest of its
-/// sender.
-struct OutboxUsage {
+/// sender. One object, so that asking it copies nothing.
+final class OutboxUsage {
   /// Entries and their bytes.
   struct Amount: Equatable {
     var count = 0
@@ -62,7 +62,7 @@ struct OutboxUsage {
   /// The unfinished entry of a number.
   func record(_ number: UInt64) -> OutboxRecord? { records[number] }
 
-  mutating func add(_ record: OutboxRecord) {
+  func add(_ record: OutboxRecord) {
     records[record.entry.number] = record
     if let recent, recent.owner == record.entry.owner, recent.target == record.entry.target {
       return recent.add(record)
@@ -74,7 +74,7 @@ struct OutboxUsage {
     if let before { forgetIfEmpty(before) }
   }
 
-  private mutating func line(_ place: Place) -> OutboxLine {
+  private func line(_ place: Place) -> OutboxLine {
     if let known = lines[place] { return known }
     let ofTarget = targets[place.target] ?? OutboxSum()
     let ofOwner = owners[place.owner] ?? OutboxSum()
@@ -85,14 +85,14 @@ struct OutboxUsage {
     return made
   }
 
-  mutating func remove(_ record: OutboxRecord) {
+  func remove(_ record: OutboxRecord) {
     guard let line = record.line else { return }
     records.removeValue(forKey: record.entry.number)
     line.remove(record)
     if line !== recent { forgetIfEmpty(line) }
   }
 
-  private mutating func forgetIfEmpty(_ line: OutboxLine) {
+  private func forgetIfEmpty(_ line: OutboxLine) {
     guard line.count == 0 else { return }
     lines[Place(target: line.target, owner: line.owner)] = nil
     // The line that was used last stays, and goes on counting in its sums.
