@@ -27,12 +27,11 @@ extension JSONScanner {
   }
 
   /// Steps to the next byte that needs attention: a quote, a backslash, one below 0x20 or outside ASCII. Looks at
-  /// eight, twice, because most strings are short, then at 64, 32 and eight at a time; `at` may be left at the end of
-  /// the text.
+  /// eight, because most strings are short, then at 64, 32 and eight at a time; `at` may be left at the end of the
+  /// text.
   @inline(__always)
   private static func skipPlainBytes(_ text: RawSpan, _ at: inout Int) {
     let count = text.byteCount
-    if at &+ 8 <= count, skipPlainWord(text, &at) { return }
     if at &+ 8 <= count, skipPlainWord(text, &at) { return }
     while at &+ 64 <= count {
       let (first, second) = (attention(text, at), attention(text, at &+ 32))

@@ -1,6 +1,5 @@
 extension OutboxChange.Snapshot {
-  /// Appends the entry's array to bytes. Not the entry's own function: what writes into memory would take it along as a
-  /// copy.
+  /// Appends the entry's array to bytes.
   public func encode(into bytes: inout [UInt8]) {
     bytes.append(addingCapacity: entry.encodedLimit) { output in
       output.withUnsafeMutableBufferPointer { memory, count in
