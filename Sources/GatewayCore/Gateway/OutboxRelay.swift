@@ -15,7 +15,7 @@ final class OutboxRelay {
   private(set) var nextNumber: UInt64
   /// What the next one gets that an earlier process accepted and this one's disk does not know, and how many may.
   private var earlierNumbers: Range<UInt64> = 0..<0
-  private static let earlierRoom: UInt64 = 1 << 20
+  private static let earlierRoom: UInt64 = 1 << 10
 
   /// Told that the send behind a client's call is on disk: the client, its call, and the id of the send.
   var onStored: (UInt64, UInt64, String, Connection) -> Void = { _, _, _, _ in }
@@ -50,11 +50,10 @@ final class OutboxRelay {
     return nextNumber
   }
 
-  /// Others may know of sends that were accepted before this process began: without a disk there is room for them in front
-  /// of all that it accepts itself.
+  /// Others may know of sends that were accepted before this process began: there is room for some of them in front of all that
+  /// it accepts itself. What there is no room for stands behind, because each that is put in front costs a look at all of these.
   func expectEarlier() {
-    guard nextNumber == 1 else { return }
-    earlierNumbers = 1..<1 + Self.earlierRoom
+    earlierNumbers = nextNumber..<nextNumber + Self.earlierRoom
     nextNumber = earlierNumbers.upperBound
   }
 

@@ -125,7 +125,7 @@ public struct PreparedMessage: Equatable, Sendable {
   var bodyCount: Int { head.count + tail.count }
 
   /// What it costs in memory and counts in queues.
-  var byteCount: Int { attachments.reduce(bodyCount + event.utf8.count) { $0 + $1.count } }
+  public var byteCount: Int { attachments.reduce(bodyCount + event.utf8.count) { $0 + $1.count } }
 }
 
 /// One attempt and, if it succeeds, the conversation that follows. Never reused: a reconnect makes another.

@@ -204,8 +204,11 @@ final class OutboxDatabase {
   private func apply(_ change: OutboxChange) throws(SQLiteDatabase.Failure) {
     switch change {
     case .add(let snapshot), .update(let snapshot):
+      // Of a statement for many rows SQLite keeps all that is large.
+      let isLarge = snapshot.entry.message.byteCount > Self.keptMemory / Self.manyRows
+      if isLarge { try writeGathered() }
       gathered.append(snapshot)
-      if gathered.count == Self.manyRows { try writeGathered() }
+      if isLarge || gathered.count == Self.manyRows { try writeGathered() }
     case .replace(let number, let snapshot):
       try remove(number)
       gathered.append(snapshot)

@@ -46,18 +46,19 @@ final class OutboxWriter: @unchecked Sendable {
         defer { self = Batch() }
         return self
       }
-      var (first, rest) = (Batch(room: count), Batch(room: items.count - count))
+      var first = Batch(room: count)
       for item in items[..<count] { first.append(item.change, isAwaited: item.isAwaited) }
-      for item in items[count...] { rest.append(item.change, isAwaited: item.isAwaited) }
-      self = rest
+      items.removeFirst(count)
+      awaited -= first.awaited
+      if hasShift { hasShift = items.contains { if case .shift = $0.change { true } else { false } } }
       return first
     }
   }
 
   /// What the thread tells the loop.
   enum Letter: Sendable {
-    /// As many awaited changes as the batch has, the oldest ones, are decided. The loop made the items and takes them apart again: memory that
-    /// one thread allocates and another frees costs both of them a lock.
+    /// As many awaited changes as the batch has, the oldest ones, are decided. The loop takes apart what it has made: memory
+    /// that one thread allocates and another frees costs both of them a lock.
     case decided(StorageProblem?, Batch)
     /// What is written cannot be tidied up; nil when it can again.
     case warned(StorageProblem?)
