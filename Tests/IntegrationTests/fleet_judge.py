@@ -59,8 +59,10 @@ class Judge:
                 self.firsts[lane] = max(self.firsts.get(lane, -1), int(number))
 
     def was_adopted(self, first, at, happenings):
-        """Whether a durable send may have left before what its host still had: that was taken for dead, and lived."""
-        return first.level not in ONCE and any(
+        """Whether a durable send may have left before what its host still had: another host wrote it, because that one was
+        taken for dead, and lived."""
+        others = self.owners[first.arrivals[0]["link"]] != f"h{first.host}"
+        return first.level not in ONCE and others and any(
             one.number in (None, first.host) and one.away >= self.silence - 1.5 and one.began <= at
             and (one.ended or at) >= first.made - 1 for one in happenings)
 

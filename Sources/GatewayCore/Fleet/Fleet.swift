@@ -95,7 +95,7 @@ final class Fleet {
     }
     var own = FleetSettings(place: place, host: host)
     (own.lease, own.grace, own.adopt, own.yield) = (options.lease, options.grace, options.adopt, options.yield)
-    own.servers = options.redis.map(\.host)
+    (own.servers, own.isReplicated) = (options.redis.map(\.host), options.copies > 0)
     let engine = engine.share(of: place)
     own.agreement = agreement
     let link = FleetLink(own, engine: engine, timers: seams.timers, details: details(agreement))

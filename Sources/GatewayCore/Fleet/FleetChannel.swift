@@ -68,7 +68,8 @@ final class FleetChannel {
       end(UpstreamFailure(DownReason(rawValue: reason) ?? .closed, detail))
     case (.reaching, .open), (.waiting, .open):
       // An epoch counts also where nothing was heard in it: a program may come back with a place in it.
-      owner?.channel(self, at: EventPlace(epoch: marker.epoch, sequence: marker.sequence + 1, time: 0))
+      owner?.channel(
+        self, at: EventPlace(epoch: marker.epoch, sequence: max(marker.sequence, link.told) + 1, time: 0))
       advance()
     case (.open, .open), (.away, .open), (.reaching, .take), (.reaching, .down), (.waiting, .take), (.ended, _): break
     }
@@ -133,9 +134,10 @@ final class FleetChannel {
 
   /// It goes on waiting: the holder tries again by itself.
   private func tellTrouble() {
-    guard let trouble = link.roster.record?.trouble, trouble != toldTrouble else { return }
+    let trouble = link.roster.record?.trouble
+    guard trouble != toldTrouble else { return }
     toldTrouble = trouble
-    owner?.channel(self, waitsFor: trouble.failure)
+    if let trouble { owner?.channel(self, waitsFor: trouble.failure) }
   }
 
   private func open(_ conversation: UInt64, _ life: UInt64) {
@@ -145,7 +147,7 @@ final class FleetChannel {
     for interest in wanted { link.say(.want(interest), now: true) }
     // What was said before and is not kept there any more is missing, and the epoch is known, before anything is said.
     if let epoch = link.epoch {
-      owner?.channel(self, at: EventPlace(epoch: epoch, sequence: link.sequence + 1, time: 0))
+      owner?.channel(self, at: EventPlace(epoch: epoch, sequence: max(link.sequence, link.told) + 1, time: 0))
     }
     owner?.channelOpened(self)
   }

@@ -156,13 +156,13 @@ final class FleetHolder {
   // MARK: - The lease
 
   private func look() {
-    engine.rows(of: place.key(.lease), ["own", "beat", "holder", "next", "v", "config"]) { [weak self] outcome in
+    engine.rows(of: place.key(.lease), ["own", "beat", "holder", "next", "at", "v", "config"]) { [weak self] outcome in
       guard let self, !abstains, case .done(let rows) = outcome else { return }
       let seen = FleetLeaseRecord(rows)
       tell(
         .saw(
-          seen.sight, holder: seen.holder, next: seen.next, disagrees: settings.objection(to: seen) != nil,
-          rank: rank(), fraction: random.fraction()))
+          seen.sight, holder: seen.holder, next: seen.next, isOfServer: seen.server == engine.server?.run,
+          disagrees: settings.objection(to: seen) != nil, rank: rank(), fraction: random.fraction()))
     }
   }
 
@@ -182,7 +182,8 @@ final class FleetHolder {
     let sent = timers.now
     let step = FleetBeat(
       place: place, own: own, version: hosts.version(settings.versions) ?? version(), agreement: settings.agreement,
-      sequence: publisher.sequence, census: hosts.census, trouble: trouble().map { FleetTrouble($0, of: own) })
+      sequence: publisher.sequence, census: hosts.census, trouble: trouble().map { FleetTrouble($0, of: own) },
+      run: engine.server?.run ?? "")
     engine.run(step) { [weak self] outcome in
       guard let self, lease.own == own else { return }
       switch outcome {

@@ -19,7 +19,7 @@ final class FleetHosts {
   private struct Found {
     var census = FleetCensus(living: 0)
     var lowest = UInt64.max
-    var silent: [String] = []
+    var silent: [(host: String, row: FleetHostRow)] = []
   }
 
   /// Most that are told as silent in one turn: each is adopted.
@@ -53,6 +53,7 @@ final class FleetHosts {
   var isOtherWilling: Bool {
     rows.contains { host, row in
       host != settings.host && row.details.mayHold && !row.details.isReluctant
+        && row.details.agreement.differences(from: settings.agreement).isEmpty
         && silence.isAlive(host, at: timers.now) == true
     }
   }
@@ -89,7 +90,7 @@ final class FleetHosts {
 
   private func see(_ portion: [String: FleetHostRow], _ found: inout Found) {
     let silent = silence.look(portion, at: timers.now)
-    found.silent += silent
+    for host in silent { if let row = portion[host] { found.silent.append((host, row)) } }
     for (host, row) in portion {
       rows[host] = row
       guard !row.isAdopted else { continue }
@@ -110,10 +111,10 @@ final class FleetHosts {
     tell(found.silent[...], in: term)
   }
 
-  private func tell(_ silent: ArraySlice<String>, in present: Int) {
+  /// By what was seen then: who has been heard meanwhile is not adopted.
+  private func tell(_ silent: ArraySlice<(host: String, row: FleetHostRow)>, in present: Int) {
     guard term == present else { return }
-    for host in silent.prefix(Self.toldAtOnce) where host != settings.host {
-      guard let row = rows[host] else { continue }
+    for (host, row) in silent.prefix(Self.toldAtOnce) where host != settings.host {
       silence.forget(host)
       onSilent(host, row)
     }

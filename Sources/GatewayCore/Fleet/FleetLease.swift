@@ -10,6 +10,9 @@ struct FleetLease: Equatable, Sendable {
     var grace: Duration = .seconds(10)
     /// How long hosts that disagree with the fleet leave the lease to others.
     var adopt: Duration = .seconds(30)
+    /// Several servers have what is confirmed, and one of them may take the place of another. A host that is still confirmed at
+    /// the one that is being replaced may have taken the lease there, and nobody else knows.
+    var isReplicated = false
 
     /// How long other hosts wait: clocks differ in rate, and the holder's last beat was on its way.
     fileprivate var patience: Duration { lease * 11 / 10 }
@@ -58,10 +61,10 @@ struct FleetLease: Equatable, Sendable {
     case lost
     /// The lease was looked at. `holder` is nil where there is none, and empty where it was given back; `next` is the host
     /// that is to have it then, empty or `*` where that may be any. `disagrees`: this host has other settings than the
-    /// fleet. `fraction` is random, in 0 ..< 1.
+    /// fleet. `isOfServer`: its last beat was at the present server. `fraction` is random, in 0 ..< 1.
     case saw(
-      FleetSight, holder: String?, next: String = "", disagrees: Bool = false, rank: FleetRank = .first,
-      fraction: Double)
+      FleetSight, holder: String?, next: String = "", isOfServer: Bool = true, disagrees: Bool = false,
+      rank: FleetRank = .first, fraction: Double)
     /// The holder has closed its link: it may give the lease back in the next moment.
     case closed
     /// The engine's answer to `take`; nil: another host was faster.
@@ -119,6 +122,10 @@ struct FleetLease: Equatable, Sendable {
   private(set) var state = State.watching(Watch(seen: nil, since: .init(nanoseconds: 0), due: .init(nanoseconds: 0)))
   /// The engine's server; nil while it is not reached.
   private(set) var run: String?
+  /// The server that confirmed last that this host holds.
+  private var confirmedRun: String?
+  /// Until then another host may write that has taken the lease at a server which the present one replaced.
+  private var quietUntil: MonotonicInstant?
   /// What it held was taken: a holder of its own name is no earlier life of it, but another daemon.
   private var wasFenced = false
   /// Until then a lease that was given back is left to others.
@@ -155,8 +162,8 @@ struct FleetLease: Equatable, Sendable {
     switch event {
     case .gained(let run): gained(run, now)
     case .lost: lost(now)
-    case .saw(let sight, let holder, let next, let disagrees, let rank, let fraction):
-      saw(sight, holder, next, disagrees, rank, fraction, now)
+    case .saw(let sight, let holder, let next, let isOfServer, let disagrees, let rank, let fraction):
+      saw(sight, isOfServer || !settings.isReplicated ? holder : nil, next, disagrees, rank, fraction, now)
     case .closed: closed(now)
     case .took(let taken): took(taken, now)
     case .takeFailed: takeFailed(now)
@@ -174,6 +181,7 @@ struct FleetLease: Equatable, Sendable {
 
   private mutating func gained(_ run: String, _ now: MonotonicInstant) -> [Action] {
     self.run = run
+    if settings.isReplicated, run != confirmedRun, let hold, hold.until <= now { quietUntil = now + settings.patience }
     switch state {
     case .watching, .taking:
       // What was seen at another server says nothing about this one.
@@ -257,7 +265,7 @@ struct FleetLease: Equatable, Sendable {
   private mutating func took(_ taken: FleetTaken?, _ now: MonotonicInstant) -> [Action] {
     guard case .taking(let asked) = state, run != nil else { return [] }
     guard let taken else { return watch(nil, now) + [.wake(now + pause)] }
-    wasFenced = false
+    (wasFenced, confirmedRun, quietUntil) = (false, run, nil)
     let hold = Hold(
       own: FleetOwn(term: taken.term, host: settings.host), until: asked + settings.lease, sent: asked,
       isAsking: false)
@@ -303,9 +311,15 @@ struct FleetLease: Equatable, Sendable {
     guard var hold = hold, hold.isAsking else { return [] }
     hold.isAsking = false
     hold.until = max(hold.until, hold.sent + settings.lease)
+    confirmedRun = run
+    let isQuiet = quietUntil.map { now < $0 } ?? false
     if case .leaving(_, let isDrained) = state {
       state = .leaving(hold, isDrained: isDrained)
-      return [.extend(hold.until)] + wake(hold)
+      return (isQuiet ? [] : [.extend(hold.until)]) + wake(hold)
+    }
+    if isQuiet, case .lapsed(_, let isCut) = state {
+      state = .lapsed(hold, isCut: isCut)
+      return wake(hold)
     }
     guard now < hold.until else {
       // It was confirmed too late to be of use.
@@ -420,7 +434,7 @@ struct FleetLease: Equatable, Sendable {
 extension FleetLease.Settings {
   init(_ settings: FleetSettings) {
     self.init(host: settings.host)
-    (lease, grace, adopt) = (settings.lease, settings.grace, settings.adopt)
+    (lease, grace, adopt, isReplicated) = (settings.lease, settings.grace, settings.adopt, settings.isReplicated)
   }
 }
 

@@ -15,7 +15,7 @@ final class FleetLink {
   /// The server that events were read of last.
   private var readRun: String?
   /// Up to which number the present epoch was told: its events may be read again.
-  private var told: UInt64 = 0
+  private(set) var told: UInt64 = 0
   /// The same of the epochs before it.
   private var toldBefore: [(epoch: String, number: UInt64)] = []
   private static let epochLimit = 16
@@ -390,7 +390,7 @@ extension FleetLink: FleetEngineReceiver {
     if case .marker(let marker) = entry {
       _ = take(marker, at: position, channel)
     } else {
-      if position.conversation != present, let begun = entry.head?.epoch {
+      if let begun = entry.head?.epoch, position.conversation != present || begun != epoch {
         // The engine has forgotten the opening by now.
         let before = FleetPosition(position.conversation, position.number - 1)
         let opening = FleetMarker(.open(hosts: 1), term: tops.term, epoch: begun, sequence: before.number)

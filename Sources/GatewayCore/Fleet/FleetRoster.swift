@@ -213,6 +213,8 @@ struct FleetLeaseRecord: Equatable, Sendable {
   /// When the term began by the clock of its holder, in milliseconds since 1970.
   var since: UInt64?
   var conversation: UInt64 = 0
+  /// The server of the engine that the holder's last beat, or the taking, was said to.
+  var server: String?
   /// A conversation with the server is open.
   var isOpen = false
   var epoch = ""
@@ -236,7 +238,7 @@ struct FleetLeaseRecord: Equatable, Sendable {
     func text(_ name: String) -> String? { rows[name].map { String(decoding: $0, as: UTF8.self) } }
     func number(_ name: String) -> UInt64? { text(name).flatMap { UInt64($0) } }
     sight = FleetSight(own: text("own") ?? "", beat: text("beat") ?? "")
-    (holder, next, since) = (text("holder"), text("next") ?? "", number("since"))
+    (holder, next, since, server) = (text("holder"), text("next") ?? "", number("since"), text("at"))
     (conversation, isOpen) = (number("c") ?? 0, text("open") == "1")
     (epoch, sequence, version) = (text("epoch") ?? "", number("seq") ?? 0, number("v"))
     (agreement, hosts) = (FleetAgreement(text("config") ?? ""), number("hosts"))

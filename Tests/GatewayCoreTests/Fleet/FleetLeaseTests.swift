@@ -65,6 +65,47 @@ import Testing
     #expect(see(0, holder: "a") == [.take(Self.other)])
   }
 
+  /// Among three servers of which two have what is confirmed, the one that is replaced may still have had one behind it.
+  @Test(arguments: ["a", ""])
+  mutating func aLeaseThatSeemsFreeAtAServerThatReplacedAnotherIsWaitedFor(_ holder: String) {
+    lease = FleetLease(replicated)
+    _ = at(0, .gained(run: "new"))
+    #expect(at(0, .saw(Self.other, holder: holder, isOfServer: false, fraction: 0)) == [])
+    #expect(
+      at(3.3, .saw(Self.other, holder: holder, isOfServer: false, fraction: 0)) == [.take(Self.other, isLate: true)])
+    lease = FleetLease(replicated)
+    _ = at(10, .gained(run: "new"))
+    #expect(at(10, .saw(Self.other, holder: holder, fraction: 0)) == [.take(Self.other)])
+  }
+
+  @Test mutating func aLapsedHolderIsQuietAtAServerThatReplacedItsOwnUntilNobodyElseMayWrite() {
+    lease = FleetLease(replicated)
+    hold()
+    #expect(at(3, .rang).first == .lapse)
+    _ = at(3, .lost)
+    #expect(at(4, .gained(run: "new")).first == .beat)
+    #expect(!at(4.1, .beaten).contains { if case .extend = $0 { true } else { false } })
+    #expect(at(5.1, .rang).first == .beat)
+    #expect(!at(5.2, .beaten).contains { if case .extend = $0 { true } else { false } })
+    #expect(lease.mayWriteUntil == nil)
+    #expect(at(7.3, .rang).first == .beat)
+    #expect(at(7.35, .beaten).first == .extend(instant(10.3)))
+  }
+
+  @Test mutating func aHolderThatDidNotLapseWritesOnAtAnotherServer() {
+    lease = FleetLease(replicated)
+    hold()
+    _ = at(1, .lost)
+    #expect(at(2, .gained(run: "new")).first == .beat)
+    #expect(at(2.1, .beaten).first == .extend(instant(5)))
+  }
+
+  private var replicated: FleetLease.Settings {
+    var settings = lease.settings
+    settings.isReplicated = true
+    return settings
+  }
+
   @Test mutating func whoWasFencedByAHolderOfItsOwnNameTakesNothingBack() {
     hold()
     _ = at(1, .fenced)

@@ -73,12 +73,15 @@ struct FleetBeat: FleetStep {
   var census: FleetCensus?
   /// Why there is no link to the server; nil where there is one, or none is known.
   var trouble: FleetTrouble?
+  /// The engine's server.
+  var run = ""
 
   var keys: [FleetKey] { [place.key(.lease)] }
   var arguments: [[UInt8]] {
     Array(
       texts: own.text, String(version), agreement.text, String(sequence), census.map { String($0.living) } ?? "",
-      census.map { String($0.willing) } ?? "", census?.prefers == true ? "1" : "") + [trouble?.bytes ?? []]
+      census.map { String($0.willing) } ?? "", census?.prefers == true ? "1" : "")
+      + [trouble?.bytes ?? [], Array(run.utf8)]
   }
   static func result(_ reply: FleetReply) -> FleetBeaten? {
     guard case .array(let parts) = reply, parts.count == 2, let beat = number(parts[0]), let next = text(parts[1])

@@ -18,7 +18,7 @@ protocol FleetStep: Equatable, Sendable {
 /// | step | keys | arguments | does | replies |
 /// |---|---|---|---|---|
 /// | `take` | L ev | host, own, beat, run, c, seq, term, late, since | refused unless `own` and `beat` are what the caller saw, and `next` is nothing, `*` or the host, or the caller is late | null, or term, c, seq, epoch, offset, session, 1 if `run` is the same |
-/// | `beat` | L | own, v, config, seq, and hosts, may, prefer or nothing, why or nothing | raises `beat`, sets the others | beat, next |
+/// | `beat` | L | own, v, config, seq, and hosts, may, prefer or nothing, why or nothing, run | raises `beat`, sets the others | beat, next |
 /// | `move` | L | own, next | sets `next` | 1 |
 /// | `release` | L | own | empties `holder` | 1 |
 /// | `open` | L ev up | own, run, epoch, seq, offset, session, hosts | next `c`, `open` = 1, marker | c, last position of `up` |
@@ -31,7 +31,7 @@ protocol FleetStep: Equatable, Sendable {
 ///
 /// `take` in full: `term` becomes one more than the larger of the lease's and the argument's; `c` one more than the largest
 /// of the lease's, the stream's last and the argument's; `seq` is the last event's or, of a marker, its `s`; where the
-/// stream is empty and the argument is above 0, the argument + 2^20. `own`, `holder`, `term`, `c`, `run`, `since` are set,
+/// stream is empty and the argument is above 0, the argument + 2^20. `own`, `holder`, `term`, `c`, `run`, `since` are set, and `at`, which is `run` and is set by each `beat`,
 /// `next` is removed, `beat` = 0, `open` = 0, and a marker says so at `c-0`. `offset` is that of the last entry that has one, marker or event, as far as
 /// the last entry says it.
 ///

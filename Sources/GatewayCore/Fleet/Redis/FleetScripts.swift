@@ -90,14 +90,14 @@ enum FleetScripts {
     end
     redis.call('HDEL', KEYS[1], '', 'next')
     local same = lease('run') == ARGV[4] and 1 or 0
-    redis.call('HSET', KEYS[1], 'term', term, 'holder', ARGV[1], 'own', term .. '@' .. ARGV[1], 'beat', '0', 'run', ARGV[4], 'since', ARGV[9])
+    redis.call('HSET', KEYS[1], 'term', term, 'holder', ARGV[1], 'own', term .. '@' .. ARGV[1], 'beat', '0', 'run', ARGV[4], 'at', ARGV[4], 'since', ARGV[9])
     local epoch = lease('epoch')
     local c = mark(least, '0', 'k', 'take', 't', term, 'e', epoch, 's', seq, 'o', offset)
     return {term, c, seq, epoch, offset, lease('session'), same}
     """
 
   private static let beat = """
-    redis.call('HSET', KEYS[1], 'v', ARGV[2], 'config', ARGV[3], 'seq', ARGV[4], 'why', ARGV[8])
+    redis.call('HSET', KEYS[1], 'v', ARGV[2], 'config', ARGV[3], 'seq', ARGV[4], 'why', ARGV[8], 'at', ARGV[9])
     if ARGV[5] ~= '' then redis.call('HSET', KEYS[1], 'hosts', ARGV[5], 'may', ARGV[6], 'prefer', ARGV[7]) end
     return {redis.call('HINCRBY', KEYS[1], 'beat', 1), redis.call('HGET', KEYS[1], 'next') or ''}
     """

@@ -143,7 +143,8 @@ import Testing
     let digest = FleetScripts.digest(of: .beat)
     #expect(
       rig.sent(on: rig.calls) == [
-        "EVAL \(FleetScripts.text(of: .beat)) 1 gw:f:{u}:L 1@a 1  0    ", "EVALSHA \(digest) 1 gw:f:{u}:L 1@a 1  0    ",
+        "EVAL \(FleetScripts.text(of: .beat)) 1 gw:f:{u}:L 1@a 1  0     ",
+        "EVALSHA \(digest) 1 gw:f:{u}:L 1@a 1  0     ",
       ])
   }
 

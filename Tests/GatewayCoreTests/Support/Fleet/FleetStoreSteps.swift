@@ -23,7 +23,11 @@ extension FleetStore {
     case .take, .join, .alive, .put: return .fenced
     case .beat:
       let beat = number(keys[0], "beat") + 1
-      set(keys[0], ["beat": String(beat), "v": texts[1], "config": texts[2], "seq": texts[3], "why": texts[7]])
+      set(
+        keys[0],
+        [
+          "beat": String(beat), "v": texts[1], "config": texts[2], "seq": texts[3], "why": texts[7], "at": texts[8],
+        ])
       if !texts[4].isEmpty { set(keys[0], ["hosts": texts[4], "may": texts[5], "prefer": texts[6]]) }
       return .reply(.array([.integer(Int64(beat)), .bytes(Array((text(keys[0], "next") ?? "").utf8))]))
     case .move:
@@ -76,7 +80,7 @@ extension FleetStore {
       keys[0],
       [
         "term": String(term), "holder": texts[0], "own": "\(term)@\(texts[0])", "beat": "0", "c": String(conversation),
-        "open": "0", "run": texts[3], "since": texts[8],
+        "open": "0", "run": texts[3], "at": texts[3], "since": texts[8],
       ])
     var fields = FleetFields()
     FleetMarker(.take, term: term, epoch: epoch, sequence: sequence, offset: offset).add(to: &fields)
