@@ -68,7 +68,7 @@ async def test_every_host_shows_why_the_holder_is_not_connected(hosts, ctl):
 
 
 async def test_a_host_does_not_wait_out_a_back_off_when_redis_is_back(hosts, redis):
-    (host,) = await hosts(1, fleet={"grace": "1s"}, reconnect={"base": "1m", "cap": "1m"})
+    (host,) = await hosts(1, fleet={"grace": "1s"}, reconnect={"base": "1h", "cap": "1h"})
     client = await ready(host)
     await client.call("subscribe", upstream="chat")
 
