@@ -50,6 +50,13 @@ class Host:
         """The next one that the subscriber prints."""
         return json.loads(self.reader.stdout.readline())
 
+    def warning(self):
+        """Its subscriber was warned that events may be missing, for another reason than that it began before its host had read
+        anything."""
+        while "gap:" not in (line := self.reader.stderr.readline()) or "has just begun" in line:
+            pass
+        return line.strip()
+
     def die(self):
         """As a machine does that loses its power: no process of it says a last word."""
         self.tour.end(self.daemon)
@@ -161,7 +168,7 @@ class Tour(demo.Demo):
         heir = self.holder(living)
         took = time.monotonic() - began
         for host in living:
-            self.say(f"the subscriber on {host.name} was warned: {host.reader.stderr.readline().strip()}")
+            self.say(f"the subscriber on {host.name} was warned: {host.warning()}")
         self.heard(living, "sent while no host had a connection")
         self.check(took < 2 * LEASE + 5, f"{heir.name} has noticed it, and has a connection of its own after {took:.1f} s")
         counters = until(lambda: (now := self.counters())["links"] == 1 and now, "the old connection to end")
