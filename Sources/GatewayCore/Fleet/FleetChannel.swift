@@ -18,7 +18,16 @@ final class FleetChannel {
   /// The engine is reached, and everything up to now was read.
   private var isCurrent = false
   /// How far what there is has been told since the owner asked for it.
-  private enum Past { case told, asked, read, proving }
+  private enum Past {
+    /// The owner has heard it, or never asked. May become `asked`.
+    case told
+    /// Everything up to now is being read. May become `read`.
+    case asked
+    /// It was read. May become `proving`, or `asked` where the engine is lost.
+    case read
+    /// The engine is asked whether its server is the one that counts. May become `told`, `read`, `asked`.
+    case proving
+  }
   private var past = Past.told
   private var wanted: [Interest] = []
   /// Why the fleet has no conversation, as it was told last.

@@ -31,9 +31,9 @@ protocol FleetStep: Equatable, Sendable {
 ///
 /// `take` in full: `term` becomes one more than the larger of the lease's and the argument's; `c` one more than the largest
 /// of the lease's, the stream's last and the argument's; `seq` is the last event's or, of a marker, its `s`; where the
-/// stream is empty and the argument is above 0, the argument + 2^20. `own`, `holder`, `term`, `c`, `run`, `since` are set, and `at`, which is `run` and is set by each `beat`,
-/// `next` is removed, `beat` = 0, `open` = 0, and a marker says so at `c-0`. `offset` is that of the last entry that has one, marker or event, as far as
-/// the last entry says it.
+/// stream is empty and the argument is above 0, the argument + 2^20. `own`, `holder`, `term`, `c`, `run`, `since` are set,
+/// and `at`, which is `run` and is set by each `beat` as well, `next` is removed, `beat` = 0, `open` = 0, and a marker says
+/// so at `c-0`. `offset` is that of the last entry that has one, marker or event, as far as the last entry says it.
 ///
 /// The next `c` of `open` and `down` is one more than the larger of the lease's and the stream's last: after a failover the
 /// lease may be older than what its holder has written again.
