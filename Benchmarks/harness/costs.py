@@ -18,7 +18,7 @@ ALLOCATORS = ("malloc", "calloc", "realloc", "posix_memalign", "aligned_alloc")
 SUBSCRIBERS = 100
 # As many as a history keeps and some more, so that what is counted is what comes when it is full.
 EVENTS = 1024
-# So many that the disk has something new to write whenever it is done.
+# All of them that wait are written in one go.
 SAVERS = 50
 
 
@@ -47,7 +47,9 @@ class Callgrind(CountedGatewayd):
 
     @property
     def wrapper(self):
-        return [places.found("valgrind"), "-q", "--tool=callgrind", f"--callgrind-out-file={self.path('counts')}"]
+        # How many sends share a write to the disk would depend on how fast it is.
+        disk = f"LD_PRELOAD={places.program('even_disk.so')}"
+        return ["env", disk, places.found("valgrind"), "-q", "--tool=callgrind", f"--callgrind-out-file={self.path('counts')}"]
 
     @staticmethod
     def read(path):
@@ -211,7 +213,7 @@ def of_a_link(tools):
 
 
 def of_durable_sends(tools, kind, where):
-    # How many share a system call depends on the disk.
+    # How many share a system call depends on the other programs' turns.
     if Callgrind not in tools:
         return {}
     costs = difference(durable_sends(kind(Callgrind), 6_000), durable_sends(kind(Callgrind), 3_000), 3_000)

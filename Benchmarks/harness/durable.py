@@ -27,7 +27,7 @@ class DurableRedis(Redis):
 
     def start(self):
         self.start_daemon(
-            *(places.found("redis-server"), "--port", 0, "--unixsocket", self.socket, "--save", ""),
+            *(places.redis_server(), "--port", 0, "--unixsocket", self.socket, "--save", ""),
             *("--dir", self.folder.name, "--appendonly", "yes", "--appendfsync", "always"),
         )
 

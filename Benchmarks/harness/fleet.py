@@ -123,7 +123,7 @@ class Fleet(Gatewayd):
             options = ["--port", 0, "--tls-port", self.port_of_redis, "--tls-cert-file", self.path("ca.pem"), "--tls-key-file",
                        self.path("key.pem"), "--tls-ca-cert-file", self.path("ca.pem"), "--tls-auth-clients", "no"]  # fmt: skip
         self.redis = Program(
-            [places.found("redis-server"), "--bind", "127.0.0.1", "--save", "", "--dir", self.folder.name, *self.redis_options, *options], log=self.log
+            [places.redis_server(), "--bind", "127.0.0.1", "--save", "", "--dir", self.folder.name, *self.redis_options, *options], log=self.log
         )
         wait_for_socket(str(self.port_of_redis), self.redis)
 
@@ -143,7 +143,8 @@ class Fleet(Gatewayd):
 
     @classmethod
     def missing(cls):
-        gone = next((name for name in ("redis-server", "redis-cli") if not places.found(name)), None)
+        programs = {"redis-server": places.redis_server(), "redis-cli": places.found("redis-cli")}
+        gone = next((name for name, path in programs.items() if not path), None)
         return super().missing() or (f"{gone} is not installed; see --install" if gone else None)
 
 

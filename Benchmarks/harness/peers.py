@@ -152,7 +152,7 @@ class Redis(Peer):
         # The output limit would disconnect a subscriber that is a window behind; nothing is saved to disk.
         port = self.port()
         self.start_daemon(
-            *(places.found("redis-server"), "--bind", "127.0.0.1", "--port", port or 0, "--unixsocket", self.socket),
+            *(places.redis_server(), "--bind", "127.0.0.1", "--port", port or 0, "--unixsocket", self.socket),
             *("--save", "", "--maxclients", 15000, "--dir", self.folder.name),
             *("--client-output-buffer-limit", "pubsub 0 0 0"),
         )
@@ -160,7 +160,7 @@ class Redis(Peer):
 
     @classmethod
     def missing(cls):
-        return None if places.found("redis-server") else "redis-server is not installed; see --install"
+        return None if places.redis_server() else "redis-server is not installed; see --install"
 
 
 class Nats(Peer):

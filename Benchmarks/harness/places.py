@@ -50,6 +50,19 @@ def found(command):
     return shutil.which(command, path=os.environ.get("PATH", "") + ":/usr/sbin")
 
 
+def redis_server():
+    """The path of Redis' server; Debian's `redis-tools` has it under another name, which starts no service, and by the name
+    that it is started with it knows what it is to be. None where there is none."""
+    other = found("redis-check-rdb")
+    if found("redis-server") or not other:
+        return found("redis-server")
+    os.makedirs(PROGRAMS, exist_ok=True)
+    path = program("redis-server")
+    if not os.path.exists(path):
+        os.symlink(os.path.realpath(other), path)
+    return path
+
+
 PEERS = {
     "redis-server": "redis-server", "mosquitto": "mosquitto", "mosquitto_pub": "mosquitto-clients", "nats-server": "nats-server",
 }  # fmt: skip
