@@ -82,47 +82,45 @@ struct ReplayWalk {
   ) {
     let spans = history.spans
     guard let named = spans.lastIndex(where: { $0.epoch == wanted }) else {
-      let comparable = stream.comparableEnd(for: sequence)
-      return beginBefore(
-        above: min(sequence, comparable), comparable, history,
+      let known = min(sequence, stream.comparableEnd(for: sequence))
+      // Backwards: an epoch that was given up may have had higher numbers than those that came after it.
+      return begin(
+        above: known, in: spans.lastIndex { $0.start <= known } ?? 0, history,
         because: "the epoch '\(wanted.shortened(to: 64))' is not known: its history is not kept any more, or never was")
     }
-    guard sequence <= last(of: named, history) || named < spans.count - 1 else {
+    let end = last(of: named, history)
+    guard sequence <= end || named < spans.count - 1 else {
       // Numbers that a link gives are those of all hosts: the client has heard them up to there.
       if stream.hasGivenPlaces {
-        let end = last(of: named, history)
-        return beginBefore(
-          above: end, end, history,
+        return begin(
+          above: end, in: named, history,
           because:
             "the epoch '\(wanted.shortened(to: 64))' has no event \(sequence) any more: what was seen behind \(end) was lost"
         )
       }
-      return beginBefore(
-        above: sequence, stream.inherited, history,
+      return begin(
+        above: min(sequence, stream.inherited), in: named, history,
         because:
           "the epoch '\(wanted.shortened(to: 64))' has no event \(sequence) yet, so what was seen was another history")
     }
-    guard sequence >= spans[0].start else {
+    // Numbers below an epoch are those of a replay that was cut short: its reader knew the epoch from the answer.
+    guard let first = spans[...named].lastIndex(where: { $0.start <= sequence }) else {
       // What was heard here first of the oldest epoch, or is kept, came later.
       begin(behind: spans[0].start, of: spans[0])
       return replay.expire(
         (sequence + 1)...spans[0].start, count: spans[0].start - sequence, epoch: spans[0].epoch)
     }
-    // Numbers below an epoch are those of a replay that was cut short: its reader knew the epoch from the answer.
-    let first = sequence >= spans[named].start ? named : spans.lastIndex { $0.start <= sequence } ?? 0
-    begin(behind: max(min(sequence, last(of: first, history)), spans[first].start), of: spans[first])
+    begin(behind: min(sequence, last(of: first, history)), of: spans[first])
   }
 
-  /// For a client that was in another epoch: all behind `inherited`, and of the numbers up to there, which an earlier
-  /// daemon received or all hosts have in common, those above the client's. The first gap says why.
-  private mutating func beginBefore(
-    above sequence: UInt64, _ inherited: UInt64, _ history: EventHistory, because detail: String
+  /// For a client that has seen another history: what an epoch has above a number, and all behind it. The first gap says
+  /// why.
+  private mutating func begin(
+    above sequence: UInt64, in index: Int, _ history: EventHistory, because detail: String
   ) {
-    let spans = history.spans
-    let first = spans.indices.first { $0 == spans.count - 1 || last(of: $0, history) > sequence } ?? 0
-    let span = spans[first]
+    let span = history.spans[index]
     let gone = span.start + (max(history.oldestPlace, span.place) - span.place)
-    let start = max(min(sequence, inherited), gone)
+    let start = max(min(sequence, last(of: index, history)), gone)
     begin(behind: start, of: span)
     replay.turn(to: span.epoch, after: start, detail: detail)
   }

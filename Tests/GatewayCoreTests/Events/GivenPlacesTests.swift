@@ -93,6 +93,37 @@ import Testing
     #expect(sequences == [8])
   }
 
+  /// A host read far on in an epoch that the fleet then gave up.
+  private func emitWithAnEpochThatWasGivenUp() {
+    for number in 99...100 as ClosedRange<UInt64> { emit("before", number) }
+    for number in 1_000_001...1_000_002 as ClosedRange<UInt64> { emit("givenUp", number) }
+    for number in 101...105 as ClosedRange<UInt64> { emit("valid", number) }
+  }
+
+  private func numbers(_ since: String) -> [Int] {
+    let late = harness.client()
+    let lines = late.call("subscribe", #"{"upstream":"chat","subscription":"t","since":\#(since)}"#)
+    return HarnessClient.values(lines).filter { $0["method"] == .string("event") }
+      .compactMap { $0["params"]?["seq"]?.integerValue }
+  }
+
+  @Test func whoComesFromAnUnknownEpochIsNotToldOfOneThatWasGivenUp() {
+    emitWithAnEpochThatWasGivenUp()
+    #expect(numbers(#"{"epoch":"unknown","seq":103}"#) == [104, 105])
+  }
+
+  @Test func whoHasHeardMoreThanThereIsNowIsNotToldOfAnEpochThatWasGivenUp() {
+    emitWithAnEpochThatWasGivenUp()
+    #expect(numbers(#"{"epoch":"valid","seq":109}"#) == [])
+  }
+
+  @Test func whoGoesOnBelowAnEpochGetsWhatCameBeforeItAndNotWhatCameAfterIt() {
+    emitWithAnEpochThatWasGivenUp()
+    emit("later", 50)
+    #expect(numbers(#"{"epoch":"before","seq":99}"#) == [100, 1_000_001, 1_000_002, 101, 102, 103, 104, 105, 50])
+    #expect(numbers(#"{"epoch":"valid","seq":99}"#) == [100, 1_000_001, 1_000_002, 101, 102, 103, 104, 105, 50])
+  }
+
   @Test func whatCameBeforeTheFirstEventThatThisHostHasHeardOfAnEpochIsAGap() {
     emit("e1", 5)
     emit("e1", 6)
