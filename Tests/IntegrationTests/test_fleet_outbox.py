@@ -187,17 +187,34 @@ async def test_a_host_without_a_disk_writes_many_sends_that_it_finds_in_the_orde
 
 
 async def test_what_a_host_without_a_disk_finds_leaves_before_what_it_is_given_meanwhile(daemons, redis, chat):
-    other = await left_behind(daemons, redis, chat, 5)
+    count = 1100
+    other = await left_behind(daemons, redis, chat, count)
     redis.pause()
     try:
         await other.start()
         client = await other.client()
-        newer = client.post("send", {"upstream": "chat", "event": "d", "args": [5], "delivery": "durable"})
+        newer = client.post("send", {"upstream": "chat", "event": "d", "args": [count], "delivery": "durable"})
         # What was said before it has been heard.
         await client.call("hello", client="t")
     finally:
         redis.resume()
     await client.result(newer)
-    await listed(client, 6, states=["queued"])
+    await rows(redis, "box:h1", count + 1)
     await chat.start()
-    assert [one["args"][0] for one in await chat.received(6, "d")] == list(range(6))
+    assert [one["args"][0] for one in await chat.received(count + 1, "d")] == list(range(count + 1))
+
+
+async def test_what_each_of_several_lives_of_a_host_without_a_disk_accepted_leaves_in_their_order(daemons, redis, chat):
+    count = 300
+    other = await left_behind(daemons, redis, chat, count)
+    for _ in range(3):
+        await other.start()
+        client = await other.client()
+        for number in range(count, count + 3):
+            await client.call("send", upstream="chat", event="d", args=[number], delivery="durable")
+        count += 3
+        await other.crash()
+    await other.start()
+    await rows(redis, "box:h1", count)
+    await chat.start()
+    assert [one["args"][0] for one in await chat.received(count, "d")] == list(range(count))

@@ -92,7 +92,8 @@ struct TombstoneQueue<Element> {
     return place
   }
 
-  /// Puts an element at a place; what stands there gives way.
+  /// Puts an element at a place; what stands there gives way. One pass over what stands in front of it, or behind it, whichever
+  /// is less.
   mutating func insert(_ element: Element, at place: UInt64) {
     let index = index(of: place)
     if index == slots.count {
@@ -104,8 +105,14 @@ struct TombstoneQueue<Element> {
         return slot.element == nil
       }
       if wasTombstone == true { count += 1 }
-    } else {
+    } else if index < slots.count / 2 {
       insert([(place, element)])
+    } else {
+      var behind: [Slot] = []
+      while slots.count > index, let slot = slots.popLast() { behind.append(slot) }
+      slots.append(Slot(place: place, element: element))
+      while let slot = behind.popLast() { slots.append(slot) }
+      count += 1
     }
   }
 

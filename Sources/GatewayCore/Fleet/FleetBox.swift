@@ -82,7 +82,8 @@ final class FleetBox {
     leaving[name] = nil
     rows[number] = Row(name: name, fields: fields, place: .fresh)
     numbers[name] = number
-    if life != nil, engine.server != nil { copy(number) }
+    // What earlier processes left is put again before anything new: who adopts both can tell then which was first.
+    if isSettled, engine.server != nil { copy(number) }
   }
 
   /// It has its outcome, or is taken back.
@@ -145,9 +146,7 @@ final class FleetBox {
   func begin(_ life: UInt64, _ names: [String]) {
     if !hasDisk, last == nil { forgetOutcomes() }
     (self.life, last) = (life, life)
-    // Names of one process end with a number that has as many digits as it needs: this is the order of their acceptance.
-    unknown = names.filter { numbers[$0] == nil && leaving[$0] == nil }
-      .sorted { ($0.utf8.count, $0) < ($1.utf8.count, $1) }
+    unknown = names.filter { numbers[$0] == nil && leaving[$0] == nil }.sorted(by: CommandID.isEarlier)
     settle()
   }
 

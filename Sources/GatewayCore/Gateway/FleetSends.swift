@@ -8,7 +8,7 @@ final class FleetSends: OutboxCopies {
   init(_ fleet: Fleet, _ relay: OutboxRelay) {
     self.fleet = fleet
     self.relay = relay
-    relay.expectEarlier()
+    relay.numberByClock()
     fleet.onSend = { [weak self] in self?.heard($1, of: $0) }
   }
 

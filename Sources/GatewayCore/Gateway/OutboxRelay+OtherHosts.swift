@@ -38,7 +38,7 @@ extension OutboxRelay {
   func adopt(_ copy: OutboxEntry) -> Bool {
     guard outbox.isUnknown(copy.id), outbox.rows.canBeKept(copy.target) else { return false }
     var entry = copy
-    entry.number = makeEarlierNumber()
+    entry.number = numberAgain(entry.number)
     outbox.add(entry) { [weak self] record, problem, isAwaited in
       guard let self, problem == nil, isAwaited else { return }
       if record.entry.key != nil { keys.note(record.entry.id, state: DeliveryLevel.durable.rawValue) }

@@ -13,9 +13,10 @@ final class OutboxRelay {
   private let life: String
   /// What the next send gets: all that there are have lower ones.
   private(set) var nextNumber: UInt64
-  /// What the next one gets that an earlier process accepted and this one's disk does not know, and how many may.
+  /// Those that earlier processes may have given to sends which this one's disk does not know.
   private var earlierNumbers: Range<UInt64> = 0..<0
-  private static let earlierRoom: UInt64 = 1 << 10
+  /// More than any process gives in a millisecond.
+  private static let numbersPerMillisecond: UInt64 = 1 << 10
 
   /// Told that the send behind a client's call is on disk: the client, its call, and the id of the send.
   var onStored: (UInt64, UInt64, String, Connection) -> Void = { _, _, _, _ in }
@@ -50,15 +51,19 @@ final class OutboxRelay {
     return nextNumber
   }
 
-  /// Others may know of sends that were accepted before this process began: there is room for some of them in front of all that
-  /// it accepts itself. What there is no room for stands behind, because each that is put in front costs a look at all of these.
-  func expectEarlier() {
-    earlierNumbers = nextNumber..<nextNumber + Self.earlierRoom
-    nextNumber = earlierNumbers.upperBound
+  /// Others may know of sends that earlier processes accepted, and this one's disk does not: all that it accepts from now on
+  /// stand behind them, as long as the clock is not set back from one process to the next.
+  func numberByClock() {
+    let first = nextNumber
+    nextNumber = max(first, UInt64(clamping: time.wallMilliseconds) &* Self.numbersPerMillisecond)
+    earlierNumbers = first..<nextNumber
   }
 
-  /// The number of a send that an earlier process accepted.
-  func makeEarlierNumber() -> UInt64 { earlierNumbers.popFirst() ?? makeNumber() }
+  /// The number of a send that an earlier process accepted, by the number that it had there: the same, so that it stands
+  /// where it stood, or a new one where it cannot have that any more.
+  func numberAgain(_ number: UInt64) -> UInt64 {
+    earlierNumbers.contains(number) && outbox.usage.record(number) == nil ? number : makeNumber()
+  }
 
   /// The globally unique id of the send of a number.
   func commandID(_ number: UInt64) -> CommandID { CommandID(life: life, number: number) }

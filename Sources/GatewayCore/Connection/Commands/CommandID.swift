@@ -39,4 +39,14 @@ struct CommandID {
       }
     }
   }
+
+  /// The order of acceptance of sends of one host, by their ids: numbers grow from one process to the next.
+  static func isEarlier(_ a: String, _ b: String) -> Bool {
+    let (first, second) = (digits(of: a), digits(of: b))
+    return (first.utf8.count, first, a) < (second.utf8.count, second, b)
+  }
+
+  private static func digits(of id: String) -> Substring {
+    id.lastIndex(of: "-").map { id[id.index(after: $0)...] } ?? id[...]
+  }
 }

@@ -10,6 +10,12 @@ import Testing
         + String(number, radix: 36))
   }
 
+  @Test func sendsOfSeveralLivesStandInTheOrderOfTheirNumbers() {
+    let ids = (34...37).map { CommandID(life: $0 < 36 ? "0190a0b3-0000-" : "0190a0b2-ffff-", number: $0).text }
+    #expect(ids.reversed().sorted(by: CommandID.isEarlier) == ids)
+    #expect(["zz", "b", "a"].sorted(by: CommandID.isEarlier) == ["a", "b", "zz"])
+  }
+
   @Test func wordsThatWereGivenStay() {
     #expect(CommandID("an id of another life").text == "an id of another life")
   }
