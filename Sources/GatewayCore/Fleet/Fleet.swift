@@ -261,7 +261,7 @@ public struct FleetSeams {
       makeProbe: { RedisProbe($0, dialer: dialer, credentials: credentials, timers: timers) }
     ) { settings in
       let engine = RedisEngine(settings, dialer: dialer, credentials: credentials, timers: timers, random: random)
-      // A password that cannot be read is known at once, and whoever is to be told of it is not there yet.
+      // A password that cannot be read is known at once, and what reports it is not there yet.
       timers.after(.zero) { [weak engine] in engine?.begin() }
       return engine
     }

@@ -51,6 +51,8 @@ final class FleetHolder {
   /// Whose it was when it was asked for, and why it is being given back.
   private var lastHost: String?
   private var departure = ""
+  /// The last one whose beginning was reported, until its end is.
+  private var reportedTerm: UInt64?
 
   /// How long the server may take to acknowledge the last bytes of a holder that leaves.
   static let drainLimit: Duration = .seconds(1)
@@ -114,23 +116,23 @@ final class FleetHolder {
     let held = holds
     settings.host = host
     hosts.rename(host)
-    let term = lease.own?.term
     // First: what ends may not write any more.
     lease = FleetLease(FleetLease.Settings(settings))
     if held { end() }
-    reportEnd(of: term, "another daemon of the fleet has this host's name")
+    reportEnd("another daemon of the fleet has this host's name")
     if let server = engine.server { tell(.gained(run: server.run)) }
   }
 
   private func tell(_ event: FleetLease.Event) {
     if event == .fenced, holds { counters.fences += 1 }
-    let held = lease.own?.term
     for action in lease.handle(event, at: timers.now) { act(action) }
-    if held != lease.own?.term { reportEnd(of: held, event == .fenced ? "another host has taken it" : departure) }
+    reportEnd(event == .fenced ? "another host has taken it" : departure)
   }
 
-  private func reportEnd(of term: UInt64?, _ why: String) {
-    guard let term else { return }
+  /// A term whose beginning was reported, if it has ended.
+  private func reportEnd(_ why: String) {
+    guard let term = reportedTerm, term != lease.own?.term else { return }
+    reportedTerm = nil
     onReport(.gaveUp(upstream: place.upstream, namespace: place.namespace, term: term, why: why))
   }
 
@@ -217,6 +219,7 @@ final class FleetHolder {
   private func begin(_ taken: FleetTaken) {
     guard let own = lease.own else { return }
     counters.takeOvers += 1
+    reportedTerm = own.term
     onReport(
       .took(
         upstream: place.upstream, namespace: place.namespace, term: own.term, conversation: taken.conversation,

@@ -9,6 +9,8 @@ final class FleetRoster {
   /// How long a host is silent before it is taken for dead.
   private let adopt: Duration
   private let agreement: FleetAgreement
+  /// It looks now and then.
+  private var isLooking = false
   private var leaseTimer: Timers.ID?
   private var hostsTimer: Timers.ID?
 
@@ -47,6 +49,7 @@ final class FleetRoster {
   func engineGained() {
     // What was silent could not be heard.
     silence.listenAnew(at: timers.now)
+    isLooking = true
     // How many hosts there are stands in the lease.
     lookAtLease { [weak self] in self?.lookAtHosts() }
   }
@@ -58,6 +61,7 @@ final class FleetRoster {
 
   /// Looks no more.
   func stop() {
+    isLooking = false
     timers.cancel(leaseTimer)
     timers.cancel(hostsTimer)
   }
@@ -77,6 +81,7 @@ final class FleetRoster {
 
   private func lookAtHosts() {
     timers.cancel(hostsTimer)
+    guard isLooking else { return }
     hostsTimer = timers.after(adopt / 3) { [weak self] in self?.lookAtHosts() }
     if watches { return readHosts { [weak self] in self?.lookSoonerAtUnknown() } }
     (hosts, candidates) = ([:], [])
@@ -85,7 +90,7 @@ final class FleetRoster {
 
   /// Of some hosts it is not known yet whether they live: they are not waited for longer than they have to say so.
   private func lookSoonerAtUnknown() {
-    guard hosts.count <= Self.soonerLimit, hosts.keys.contains(where: { isAlive($0) == nil }) else { return }
+    guard isLooking, hosts.count <= Self.soonerLimit, hosts.keys.contains(where: { isAlive($0) == nil }) else { return }
     timers.cancel(hostsTimer)
     hostsTimer = timers.after(adopt / 12) { [weak self] in self?.lookAtHosts() }
   }

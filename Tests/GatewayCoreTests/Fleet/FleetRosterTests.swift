@@ -40,6 +40,16 @@ import Testing
     scene.settle()
   }
 
+  @Test func aHostThatWasToldToLookNoMoreDoesNotGoOnBecauseALookWasUnderWay() {
+    scene.settle()
+    roster.engineGained()
+    roster.stop()
+    scene.settle()
+    join("b")
+    scene.turn(by: .seconds(60))
+    #expect(roster.hosts.isEmpty)
+  }
+
   @Test func aHostThatIsSeenOnceIsUnknownUntilItIsHeardOrSilentForTooLong() {
     join("b")
     look()

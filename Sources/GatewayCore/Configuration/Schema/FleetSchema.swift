@@ -60,7 +60,7 @@ extension Setting<FleetOptions> {
       ),
       Setting(
         "copies", \.copies, .count(0...8),
-        "Replicas of Redis that must confirm who holds, and durable sends. Without any, a failover of Redis may leave two holders for a lease."
+        "Replicas of Redis that must confirm who holds, which hosts live, and durable sends. Without any, a failover of Redis may leave two holders for a lease."
       ),
     ]
   }
