@@ -29,8 +29,35 @@ struct RawWriter {
     end = start &+ number.count
   }
 
+  /// The decimal digits of a number.
   @inline(__always)
-  private mutating func put(_ bytes: UnsafeRawBufferPointer) {
+  mutating func put(decimal number: UInt64) {
+    let behind = end &+ Self.digits(of: number)
+    precondition(behind <= memory.count)
+    var (rest, at) = (number, behind)
+    repeat {
+      at &-= 1
+      memory[at] = UInt8(ascii: "0") &+ UInt8(truncatingIfNeeded: rest % 10)
+      rest /= 10
+    } while rest > 0
+    end = behind
+  }
+
+  /// How many decimal digits a number has: 1 to `digitLimit`.
+  @inline(__always)
+  static func digits(of number: UInt64) -> Int {
+    var (rest, count) = (number, 1)
+    while rest >= 10 {
+      rest /= 10
+      count &+= 1
+    }
+    return count
+  }
+
+  static let digitLimit = 20
+
+  @inline(__always)
+  mutating func put(_ bytes: UnsafeRawBufferPointer) {
     precondition(bytes.count <= memory.count &- end)
     guard let source = bytes.baseAddress, let base = memory.baseAddress else { return }
     (base + end).copyMemory(from: source, byteCount: bytes.count)

@@ -193,20 +193,25 @@ extension [UInt8] {
 
   /// An integer in decimal digits, without an intermediate text.
   mutating func append(decimal value: some BinaryInteger) {
-    guard var rest = UInt64(exactly: value.magnitude) else {
+    guard let magnitude = UInt64(exactly: value.magnitude) else {
       append(contentsOf: String(value).utf8)
       return
     }
     if value < 0 { append(UInt8(ascii: "-")) }
-    // Twenty digits are the most that 64 bits can have.
-    var digits = InlineArray<20, UInt8>(repeating: 0)
-    var first = digits.count
-    repeat {
-      first &-= 1
-      digits[first] = UInt8(ascii: "0") &+ UInt8(truncatingIfNeeded: rest % 10)
-      rest /= 10
-    } while rest != 0
-    append(digits.span.bytes.extracting(first..<digits.count))
+    if magnitude < 10 { return append(UInt8(ascii: "0") &+ UInt8(truncatingIfNeeded: magnitude)) }
+    append(room: RawWriter.digitLimit) { $0.put(decimal: magnitude) }
+  }
+
+  /// Appends what `body` writes, at most so many bytes.
+  @inline(__always)
+  mutating func append(room: Int, _ body: (inout RawWriter) -> Void) {
+    append(addingCapacity: room) { output in
+      output.withUnsafeMutableBufferPointer { buffer, count in
+        var writer = RawWriter(UnsafeMutableRawBufferPointer(buffer), at: count)
+        body(&writer)
+        count = writer.end
+      }
+    }
   }
 }
 

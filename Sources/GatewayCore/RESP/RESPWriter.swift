@@ -13,58 +13,53 @@ struct RESPWriter: Sendable {
     fileprivate var count = 0
 
     mutating func append(_ word: RawSpan) {
-      begin(word.byteCount)
-      bytes.append(word)
-      end()
+      append(word.byteCount) { $0.put(word) }
     }
 
     mutating func append(_ word: [UInt8]) { append(word.span.bytes) }
 
     mutating func append(_ word: StaticString) {
-      begin(word.utf8CodeUnitCount)
-      bytes.append(word)
-      end()
+      append(word.utf8CodeUnitCount) { $0.put(word) }
     }
 
     mutating func append(_ word: String) {
-      begin(word.utf8.count)
-      bytes.append(contentsOf: word.utf8)
-      end()
+      var word = word
+      word.withUTF8 { text in append(text.count) { $0.put(UnsafeRawBufferPointer(text)) } }
     }
 
     /// A number is a word of its decimal digits.
     mutating func append(_ number: some FixedWidthInteger) {
-      begin(Self.digits(number))
-      bytes.append(decimal: number)
-      end()
+      let magnitude = UInt64(number.magnitude)
+      append(RawWriter.digits(of: magnitude) &+ (number < 0 ? 1 : 0)) {
+        if number < 0 { $0.put("-") }
+        $0.put(decimal: magnitude)
+      }
     }
 
     /// Two numbers with a dash between them are a word: the id of an entry of a stream.
     mutating func append(_ first: UInt64, _ second: UInt64) {
-      begin(Self.digits(first) &+ 1 &+ Self.digits(second))
-      bytes.append(decimal: first)
-      bytes.append(UInt8(ascii: "-"))
-      bytes.append(decimal: second)
-      end()
-    }
-
-    private mutating func begin(_ length: Int) {
-      count &+= 1
-      bytes.append(UInt8(ascii: "$"))
-      bytes.append(decimal: length)
-      bytes.append("\r\n")
-    }
-
-    private mutating func end() { bytes.append("\r\n") }
-
-    private static func digits(_ number: some FixedWidthInteger) -> Int {
-      var (rest, count) = (number.magnitude / 10, number < 0 ? 2 : 1)
-      while rest > 0 {
-        rest /= 10
-        count &+= 1
+      append(RawWriter.digits(of: first) &+ 1 &+ RawWriter.digits(of: second)) {
+        $0.put(decimal: first)
+        $0.put("-")
+        $0.put(decimal: second)
       }
-      return count
     }
+
+    /// A word of so many bytes, which `body` writes.
+    @inline(__always)
+    private mutating func append(_ length: Int, _ body: (inout RawWriter) -> Void) {
+      count &+= 1
+      bytes.append(room: length &+ Self.frameLimit) {
+        $0.put("$")
+        $0.put(decimal: UInt64(length))
+        $0.put("\r\n")
+        body(&$0)
+        $0.put("\r\n")
+      }
+    }
+
+    /// Bytes around a word.
+    private static let frameLimit = RawWriter.digitLimit + 5
   }
 
   /// Writes one command: its name, and the words that `body` appends.
@@ -84,13 +79,17 @@ struct RESPWriter: Sendable {
     let start = bytes.count
     var command = Command(bytes: bytes)
     bytes = []
+    // How many words there are is known when they are written: of nearly every command two digits.
+    command.bytes.append("*00\r\n")
     body(&command)
-    var head: [UInt8] = [UInt8(ascii: "*")]
-    head.append(decimal: command.count)
-    head.append("\r\n")
     bytes = command.bytes
     command.bytes = []
-    bytes.insert(contentsOf: head, at: start)
+    if (10..<100).contains(command.count) {
+      bytes[start + 1] += UInt8(command.count / 10)
+      bytes[start + 2] += UInt8(command.count % 10)
+    } else {
+      bytes.replaceSubrange(start + 1..<start + 3, with: String(command.count).utf8)
+    }
   }
 
   /// Forgets what was written.

@@ -19,7 +19,10 @@ import Testing
       numbers += [power - 1, power, power + 1, power &* 5 / 3]
       power &*= 10
     }
-    for number in numbers { #expect(written { $0.put(DecimalText(number)) } == ">\(number)") }
+    for number in numbers {
+      #expect(written { $0.put(DecimalText(number)) } == ">\(number)")
+      #expect(written { $0.put(decimal: number) } == ">\(number)")
+    }
   }
 
   @Test func aNumberThatGoesOnIsWrittenAsSwiftWritesIt() {

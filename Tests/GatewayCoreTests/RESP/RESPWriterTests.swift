@@ -41,10 +41,12 @@ import Testing
     #expect(text(writer) == "*2\r\n$1\r\nX\r\n\(word)\r\n")
   }
 
-  @Test func manyWordsAreCounted() {
+  @Test(arguments: [2, 9, 10, 11, 57, 99, 100, 101, 1_000])
+  func allWordsAreCounted(count: Int) {
     var writer = RESPWriter()
-    writer.write("HDEL") { for number in 0..<1_000 { $0.append(number) } }
-    #expect(text(writer).hasPrefix("*1001\r\n$4\r\nHDEL\r\n$1\r\n0\r\n"))
-    #expect(text(writer).hasSuffix("$3\r\n999\r\n"))
+    writer.write("PING")
+    writer.write("HDEL") { for number in 1..<count { $0.append(number) } }
+    #expect(text(writer).hasPrefix("*1\r\n$4\r\nPING\r\n*\(count)\r\n$4\r\nHDEL\r\n$1\r\n1\r\n"))
+    #expect(text(writer).hasSuffix("\r\n\(count - 1)\r\n"))
   }
 }

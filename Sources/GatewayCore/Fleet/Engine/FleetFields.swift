@@ -14,7 +14,12 @@ struct FleetFields: Hashable, Sendable {
 
   mutating func add(_ name: String, _ value: [UInt8]) { all.append(Field(name: name, value: value)) }
   mutating func add(_ name: String, _ value: String) { add(name, Array(value.utf8)) }
-  mutating func add(_ name: String, _ value: UInt64) { add(name, String(value)) }
+
+  mutating func add(_ name: String, _ value: UInt64) {
+    var digits: [UInt8] = []
+    digits.append(decimal: value)
+    add(name, digits)
+  }
 
   /// Nil adds nothing.
   mutating func add(_ name: String, ifSet value: [UInt8]?) {
@@ -27,10 +32,16 @@ struct FleetFields: Hashable, Sendable {
   }
 
   /// The first of that name.
-  subscript(name: String) -> [UInt8]? { all.first { $0.name == name }?.value }
+  subscript(name: String) -> [UInt8]? {
+    for index in all.indices where all[index].name == name { return all[index].value }
+    return nil
+  }
 
   func text(_ name: String) -> String? { self[name].map { String(decoding: $0, as: UTF8.self) } }
-  func number(_ name: String) -> UInt64? { text(name).flatMap { UInt64($0) } }
+
+  /// Nil for what is not decimal digits, or more than 64 bits.
+  func number(_ name: String) -> UInt64? { self[name].flatMap { UInt64(decimal: $0.span.bytes) } }
+
   func has(_ name: String) -> Bool { self[name] != nil }
 
   /// All of that name.

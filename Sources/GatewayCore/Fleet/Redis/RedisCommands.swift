@@ -155,22 +155,11 @@ extension RESPWriter.Command {
 extension FleetPosition {
   /// From `21-1807`; nil for what is none.
   init?(_ bytes: RawSpan) {
-    var numbers: (UInt64, UInt64) = (0, 0)
-    var (digits, isSecond) = (0, false)
-    for at in 0..<bytes.byteCount {
-      let byte = JSONScanner.byte(bytes, at)
-      if byte == UInt8(ascii: "-"), !isSecond, digits > 0 {
-        (numbers.0, numbers.1, digits, isSecond) = (numbers.1, 0, 0, true)
-        continue
-      }
-      let digit = byte &- UInt8(ascii: "0")
-      let (tenfold, isBeyond) = numbers.1.multipliedReportingOverflow(by: 10)
-      let (sum, isFarther) = tenfold.addingReportingOverflow(UInt64(digit))
-      guard digit < 10, !isBeyond, !isFarther else { return nil }
-      numbers.1 = sum
-      digits += 1
-    }
-    guard isSecond, digits > 0 else { return nil }
-    self.init(numbers.0, numbers.1)
+    var dash = 0
+    while dash < bytes.byteCount, JSONScanner.byte(bytes, dash) != UInt8(ascii: "-") { dash += 1 }
+    guard dash < bytes.byteCount, let conversation = UInt64(decimal: bytes.extracting(0..<dash)),
+      let number = UInt64(decimal: bytes.extracting((dash + 1)..<bytes.byteCount))
+    else { return nil }
+    self.init(conversation, number)
   }
 }

@@ -394,6 +394,9 @@ extension FleetRecord {
 
 extension RawSpan {
   fileprivate func equals(_ text: String) -> Bool {
-    withUnsafeBytes { $0.elementsEqual(text.utf8) }
+    var text = text
+    return text.withUTF8 { text in
+      text.count == byteCount && withUnsafeBytes { $0.elementsEqual(UnsafeRawBufferPointer(text)) }
+    }
   }
 }
