@@ -21,6 +21,15 @@ final class RedisPipeline {
     var isCopied: Bool?
     /// Nil: no answer has come; the question may never have left.
     let settle: (Reply?) -> Void
+
+    /// It counts only once enough replicas have it.
+    var awaitsCopies: Bool {
+      guard mustLast, case .value(let value) = reply else { return false }
+      return value != .null
+    }
+
+    /// Whether it is known what became of it.
+    var isDecided: Bool { reply != nil && (!awaitsCopies || isCopied != nil) }
   }
 
   /// A call, as it is named to people.
@@ -165,12 +174,14 @@ final class RedisPipeline {
       case .fenced, .passed, .refused: break
       }
     }
-    guard let first = calls.first, number >= first.number else { return .senseless("an answer twice") }
-    let call = calls[Int(number - first.number)]
-    calls.update(Int(number - first.number)) { $0.reply = reply }
+    guard let first = calls.look(0, { $0.number }), number >= first else { return .senseless("an answer twice") }
+    let subject = calls.update(Int(number - first)) { call -> Subject? in
+      call.reply = reply
+      // Whether what must last was done is known when replicas have it.
+      return !call.mustLast || reply.isError ? call.subject : nil
+    }
     tellOutcomes()
-    // Whether what must last was done is known when replicas have it.
-    if let call, let subject = call.subject, !call.mustLast || reply.isError { note(reply, subject) }
+    if let subject = subject ?? nil { note(reply, subject) }
     return nil
   }
 
@@ -197,15 +208,8 @@ final class RedisPipeline {
 
   /// In their order, as far as outcomes are known.
   private func tellOutcomes() {
-    while !isOver, let call = calls.first, let reply = call.reply {
-      if call.mustLast, case .value(let value) = reply, value != .null {
-        guard let isCopied = call.isCopied else { return }
-        _ = calls.popFirst()
-        call.settle(isCopied ? reply : nil)
-      } else {
-        _ = calls.popFirst()
-        call.settle(reply)
-      }
+    while !isOver, calls.look(0, { $0.isDecided }) == true, let call = calls.popFirst() {
+      call.settle(call.awaitsCopies && call.isCopied == false ? nil : call.reply)
     }
   }
 }
