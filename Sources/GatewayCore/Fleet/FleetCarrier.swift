@@ -90,6 +90,12 @@ final class FleetCarrier {
     return asks
   }
 
+  /// Its host has it again, and asks by itself what becomes of it.
+  func letGo(_ name: String) {
+    timers.cancel(carried[name]?.timer)
+    carried[name] = nil
+  }
+
   /// The conversation is over. `isBlamed`: what was under way may be why.
   func close(isBlamed: Bool) {
     for (name, one) in carried {

@@ -27,6 +27,7 @@ final class FleetHolder {
   /// What this host writes for hosts that died, by the names of their rows, without contents.
   private(set) var adopted: [String: FleetSend] = [:]
   private let tries = FleetTries()
+  private let outcomes = FleetOutcomes()
   /// What goes on when it is known what was adopted.
   private var adoptions: [() -> Void] = []
 
@@ -322,8 +323,7 @@ final class FleetHolder {
     guard let tap, let own = lease.own else { return }
     let writer = FleetWriter(
       opened, own, place, engine: engine, timers: timers, tap: tap, confirmed: connector.confirmedInterests,
-      tries: tries,
-      wall: { [weak self] in self?.wallMilliseconds() ?? 0 }
+      tries: tries, outcomes: outcomes, wall: { [weak self] in self?.wallMilliseconds() ?? 0 }
     ) { [connector] in
       connector.check($0, acknowledged: $1)
     }

@@ -6,6 +6,9 @@ final class FleetWriter {
     case host(String, life: UInt64, number: UInt64, row: String?)
     /// The fleet's, by the name of its row.
     case adopted(String)
+
+    /// The life of the host; nil for the fleet's.
+    var life: UInt64? { if case .host(_, let life, _, _) = self { life } else { nil } }
   }
 
   private struct Waiting {
@@ -24,7 +27,7 @@ final class FleetWriter {
 
   private struct Asked {
     var sender: Sender
-    /// The host's own number of it.
+    /// The host's own number of it, in its life.
     var id: UInt64
   }
 
@@ -58,6 +61,10 @@ final class FleetWriter {
   private var look: Timers.ID?
   /// The fleet's own rows.
   private let carrier: FleetCarrier
+  /// What the server has of durable sends, also from conversations before this one.
+  private let outcomes: FleetOutcomes
+  /// Who had each durable send written last that has no outcome yet, by the name of its row.
+  private var underWay: [String: Sender] = [:]
   /// Which host answers each question.
   private var questions: [UInt64: String] = [:]
   private var wants = FleetWants()
@@ -78,7 +85,7 @@ final class FleetWriter {
 
   init(
     _ opened: FleetOpened, _ own: FleetOwn, _ place: FleetPlace, engine: any FleetEngine, timers: Timers, tap: FleetTap,
-    confirmed: ConfirmedInterests, tries: FleetTries, wall: @escaping () -> Int64,
+    confirmed: ConfirmedInterests, tries: FleetTries, outcomes: FleetOutcomes, wall: @escaping () -> Int64,
     check: @escaping (PreparedMessage, Bool) -> MessageProblem?
   ) {
     conversation = opened.conversation
@@ -87,6 +94,7 @@ final class FleetWriter {
     self.tap = tap
     self.confirmed = confirmed
     self.check = check
+    self.outcomes = outcomes
     carrier = FleetCarrier(tries, timers: timers, wall: wall)
     carrier.onDue = { [weak self] in
       self?.waiting.append(Self.waiting($0))
@@ -130,8 +138,18 @@ final class FleetWriter {
     if state == .opening { state = .reading }
     let written = unseen
     let underWay = Set((asked.values.map(\.sender) + written.drained().map(\.sender)).compactMap(rowName))
-    for send in carrier.take(sends, isUnderWay: underWay.contains) { waiting.append(Self.waiting(send)) }
+    for send in carrier.take(sends.filter { !isKnown($0) }, isUnderWay: underWay.contains) {
+      waiting.append(Self.waiting(send))
+    }
     flush()
+  }
+
+  /// Whether the server has one, though its row says nothing of it: then it is noted there once more.
+  private func isKnown(_ send: FleetSend) -> Bool {
+    guard let outcome = outcomes[send.name] else { return false }
+    replies.note(outcome.end, of: send.name)
+    onCarried(send.name)
+    return true
   }
 
   private static func waiting(_ send: FleetSend) -> Waiting {
@@ -141,6 +159,7 @@ final class FleetWriter {
 
   /// A row of the fleet has its outcome.
   private func end(_ name: String, _ end: FleetSendEnd) {
+    underWay[name] = nil
     for ack in carrier.finish(name) {
       asked[ack] = nil
       tap.forget(ack: ack)
@@ -212,6 +231,7 @@ final class FleetWriter {
 
   private func write(_ item: Waiting) {
     if case .adopted(let name) = item.sender, !carrier.admits(name) { return }
+    if isWritten(item) { return }
     let before = tap.unsentBytes
     var isAll = true
     switch item.call {
@@ -220,6 +240,7 @@ final class FleetWriter {
       isAll = ack == nil
       let number = ack.map { ask($0, item.sender) }
       tap.write(message, ack: number)
+      if let name = rowName(item.sender) { underWay[name] = item.sender }
       if case .adopted(let name) = item.sender { carrier.wrote(name, ack: number) }
     case .answer(let id, let message):
       if questions.removeValue(forKey: id) != nil { tap.answer(id, message) }
@@ -233,6 +254,30 @@ final class FleetWriter {
     unseen.append(Unseen(sender: item.sender, mark: given, isAll: isAll))
   }
 
+  /// Whether a durable send of a host has been written already, for an earlier life of the host or for the fleet: the engine
+  /// has lost that, and what becomes of it is told to the life that says it now. What waits for an answer and is said again in
+  /// the same life is a retry, unless the answer is known.
+  private func isWritten(_ item: Waiting) -> Bool {
+    guard let life = item.sender.life, case .write(_, let ack, _) = item.call, let name = rowName(item.sender) else {
+      return false
+    }
+    if let outcome = outcomes[name] {
+      if let ack, let reply = outcome.reply(to: ack) { tell(item.sender, reply, outcome.end) }
+    } else {
+      guard let last = underWay[name], ack == nil || last.life != life else { return false }
+      if let ack {
+        let asks = asked.filter { rowName($0.value.sender) == name }
+        // Nobody waits for the answer any more that the server may have given.
+        guard !asks.isEmpty else { return false }
+        for number in asks.keys { asked[number] = Asked(sender: item.sender, id: ack) }
+      }
+      carrier.letGo(name)
+      underWay[name] = item.sender
+    }
+    unseen.append(Unseen(sender: item.sender, mark: given, isAll: ack == nil))
+    return true
+  }
+
   private func ask(_ id: UInt64, _ sender: Sender) -> UInt64 {
     nextAsk += 1
     asked[nextAsk] = Asked(sender: sender, id: id)
@@ -240,9 +285,9 @@ final class FleetWriter {
   }
 
   private func forget(_ ack: UInt64, _ sender: Sender) {
-    guard case .host(let host, _, _, _) = sender else { return }
+    guard case .host(let host, let life, _, _) = sender else { return }
     let found = asked.first { asked in
-      if case .host(host, _, _, _) = asked.value.sender { asked.value.id == ack } else { false }
+      if case .host(host, life, _, _) = asked.value.sender { asked.value.id == ack } else { false }
     }
     guard let found else { return }
     asked[found.key] = nil
@@ -286,28 +331,33 @@ final class FleetWriter {
   private func seen() {
     let taken = given - tap.unsentBytes
     var numbers: [String: (life: UInt64, last: UInt64)] = [:]
-    var outcomes: [String: [String: FleetBoxRow]] = [:]
+    var ends: [String: [String: FleetBoxRow]] = [:]
     while let first = unseen.first, first.mark <= taken || tap.unsentBytes == 0 {
       _ = unseen.popFirst()
       switch first.sender {
       case .host(let host, let life, let number, let row):
         if life >= numbers[host]?.life ?? 0 { numbers[host] = (life, number) }
         if first.isAll, let row {
-          outcomes[host, default: [:]][row] = FleetSendEnd(.sent).row
-          concluded(row, of: host)
+          ends[host, default: [:]][row] = FleetOutcomes.Outcome.written.end.row
         }
-      case .adopted(let name): if first.isAll { end(name, FleetSendEnd(.sent)) }
+        if first.isAll { conclude(first.sender, .written) }
+      case .adopted: if first.isAll { conclude(first.sender, .written) }
       }
     }
     for (host, written) in numbers.sorted(by: { $0.key < $1.key }) {
-      replies.tell(host, .written(upTo: written.last), outcomes[host] ?? [:], life: written.life)
+      replies.tell(host, .written(upTo: written.last), ends[host] ?? [:], life: written.life)
     }
   }
 
-  /// What a host had written itself may be the fleet's by now.
-  private func concluded(_ row: String, of host: String) {
-    carrier.finish("\(host)/\(row)")
-    onCarried("\(host)/\(row)")
+  /// The server has a durable send.
+  private func conclude(_ sender: Sender, _ outcome: FleetOutcomes.Outcome) {
+    guard let name = rowName(sender) else { return }
+    outcomes.note(outcome, of: name)
+    if case .adopted = sender { return end(name, outcome.end) }
+    underWay[name] = nil
+    // What a host had written itself may be the fleet's by now.
+    carrier.finish(name)
+    onCarried(name)
   }
 
   private func refuse(_ item: Waiting, _ ack: UInt64?, _ problem: MessageProblem) {
@@ -326,14 +376,11 @@ final class FleetWriter {
     seen()
     switch call {
     case .acknowledged(let id, let answer):
-      guard let asked = asked.removeValue(forKey: id) else { return }
-      finish(asked, .acknowledged(asked.id, answer), FleetSendEnd(.acked, answer: answer.args))
+      if let asked = asked.removeValue(forKey: id) { finish(asked, .acknowledged(answer)) }
     case .failed(let id, let error):
-      guard let asked = asked.removeValue(forKey: id) else { return }
-      finish(asked, .failed(asked.id, error), FleetSendEnd(.refused, reason: error.name.shortened(to: 200)))
+      if let asked = asked.removeValue(forKey: id) { finish(asked, .failed(error)) }
     case .progressed(let id, let answer):
-      guard let asked = asked[id], case .host(let host, _, _, _) = asked.sender else { return }
-      replies.tell(host, .progressed(asked.id, answer))
+      if let asked = asked[id] { tell(asked.sender, .progressed(asked.id, answer)) }
     case .answered(let interest, let refusal):
       for host in wants.answered(interest, isAgreed: refusal == nil) {
         replies.tell(host, .answered(interest, refusal: refusal))
@@ -342,13 +389,17 @@ final class FleetWriter {
     }
   }
 
-  private func finish(_ asked: Asked, _ call: FleetReplyEntry.Call, _ end: FleetSendEnd) {
-    switch asked.sender {
-    case .host(let host, _, _, let row):
-      replies.tell(host, call, row.map { [$0: end.row] } ?? [:])
-      if let row { concluded(row, of: host) }
-    case .adopted(let name): self.end(name, end)
-    }
+  private func finish(_ asked: Asked, _ outcome: FleetOutcomes.Outcome) {
+    if let reply = outcome.reply(to: asked.id) { tell(asked.sender, reply, outcome.end) }
+    conclude(asked.sender, outcome)
+  }
+
+  /// Tells a host something about a number of its present life, and with it the end of what that was of.
+  private func tell(_ sender: Sender, _ reply: FleetReplyEntry.Call, _ end: FleetSendEnd? = nil) {
+    guard case .host(let host, let life, _, let row) = sender else { return }
+    var ends: [String: FleetBoxRow] = [:]
+    if let row, let end { ends[row] = end.row }
+    replies.tell(host, reply, ends, life: life)
   }
 
   // MARK: - The engine

@@ -20,7 +20,8 @@ import Testing
     let (tap, sink) = (try #require(connector.tap), sink)
     writer = FleetWriter(
       FleetOpened(conversation: conversation, up: .start), own, scene.place, engine: scene.engine, timers: scene.timers,
-      tap: tap, confirmed: .all, tries: FleetTries(), wall: { [scene] in scene.time.wallMilliseconds }
+      tap: tap, confirmed: .all, tries: FleetTries(), outcomes: FleetOutcomes(),
+      wall: { [scene] in scene.time.wallMilliseconds }
     ) { sink.check($0, acknowledged: $1) }
     writer.carry([])
   }
@@ -113,6 +114,95 @@ import Testing
     say(2, "late", life: 1)
     mayWrite()
     #expect(sink.takeAll() == ["new"])
+  }
+
+  /// What the host was told in that life.
+  private func told(_ host: String = "b", life: UInt64) -> [FleetReplyEntry.Call] {
+    scene.store.records(of: scene.place.key(.replies(host: host)), after: .start)
+      .compactMap { FleetReplyEntry($0.fields) }.filter { $0.life == life }.map(\.call)
+  }
+
+  @Test func aDurableSendIsWrittenOnceThoughItsHostSaysItAgainInItsNextLife() {
+    mayWrite()
+    say(1, "one", row: "7")
+    scene.turn(by: .milliseconds(50))
+    // A failover has undone the life, the row and its outcome.
+    say(1, "one", life: 2, row: "7")
+    say(2, "two", life: 2, row: "8")
+    scene.turn(by: .milliseconds(50))
+    #expect(sink.takeAll() == ["one", "two"])
+    #expect(told(life: 1) == [.written(upTo: 1)])
+    #expect(told(life: 2).last == .written(upTo: 2))
+  }
+
+  @Test func aDurableSendThatTheServersMachineMayNotHaveIsNotWrittenAgainForTheNextLife() {
+    mayWrite()
+    sink.cost = 10
+    say(1, "one", row: "7")
+    say(1, "one", life: 2, row: "7")
+    scene.turn(by: .milliseconds(50))
+    #expect(sink.takeAll() == ["one"] && told() == [])
+    scene.store.set(scene.place.key(.box(host: "b")), "7", FleetBoxRow.waiting(FleetFields()).bytes)
+    sink.unsentBytes = 0
+    scene.turn(by: .milliseconds(50))
+    #expect(told(life: 2) == [.written(upTo: 1)])
+    #expect(scene.store.rows(of: scene.place.key(.box(host: "b"))) == ["7": FleetSendEnd(.sent).row.bytes])
+  }
+
+  @Test func theAnswerToWhatAnEarlierLifeHadWrittenIsForTheLifeThatSaysItAgain() {
+    mayWrite()
+    say(1, "known", ack: 4, row: "7")
+    say(2, "asked", ack: 5, row: "8")
+    writer.heard(reply: .acknowledged(sink.acks[0], RemoteAnswer([1])))
+    say(1, "known", life: 2, ack: 1, row: "7")
+    say(2, "asked", life: 2, ack: 2, row: "8")
+    writer.heard(reply: .acknowledged(sink.acks[1], RemoteAnswer([2])))
+    scene.turn(by: .milliseconds(50))
+    #expect(sink.takeAll() == ["known acknowledged", "asked acknowledged"])
+    #expect(told(life: 2).contains(.acknowledged(1, RemoteAnswer([1]))))
+    #expect(told(life: 2).contains(.acknowledged(2, RemoteAnswer([2]))))
+  }
+
+  @Test func aRetryInTheSameLifeIsWrittenUntilItsAnswerIsKnown() {
+    mayWrite()
+    say(1, "one", ack: 4, row: "7")
+    say(2, "one", ack: 5, row: "7")
+    #expect(sink.takeAll() == ["one acknowledged", "one acknowledged"])
+    writer.heard(reply: .acknowledged(sink.acks[0], RemoteAnswer([])))
+    say(3, "one", ack: 6, row: "7")
+    scene.settle()
+    #expect(sink.takeAll() == [] && told(life: 1).contains(.acknowledged(6, RemoteAnswer([]))))
+  }
+
+  @Test func aRequestOfAnEarlierProcessIsNotAnsweredToTheNextOneThatUsesItsNumber() {
+    mayWrite()
+    say(1, "old", ack: 4)
+    say(1, "new", life: 2, ack: 4)
+    writer.heard(reply: .acknowledged(sink.acks[0], RemoteAnswer([1])))
+    writer.heard(reply: .acknowledged(sink.acks[1], RemoteAnswer([2])))
+    scene.settle()
+    #expect(told(life: 1).filter { $0 != .written(upTo: 1) } == [.acknowledged(4, RemoteAnswer([1]))])
+    #expect(told(life: 2).filter { $0 != .written(upTo: 1) } == [.acknowledged(4, RemoteAnswer([2]))])
+  }
+
+  @Test func whatTheFleetHasWrittenIsNotWrittenAgainForItsHostWhoseAdoptionIsUndone() {
+    var fields = FleetFields()
+    PreparedMessage(event: "m", body: Array("kept".utf8)).add(to: &fields)
+    fields.add("r", 3)
+    mayWrite()
+    let sends = ["7", "8"].compactMap { FleetSend(name: "b/\($0)", fields, place: scene.place) }
+    writer.carry(sends)
+    writer.heard(reply: .acknowledged(sink.acks[0], RemoteAnswer([1])))
+    say(1, "kept", life: 3, ack: 1, row: "7")
+    say(2, "kept", life: 3, ack: 2, row: "8")
+    writer.heard(reply: .acknowledged(sink.acks[1], RemoteAnswer([2])))
+    writer.carry(sends)
+    // Longer than any answer is waited for.
+    mayWrite()
+    scene.turn(by: .seconds(2))
+    #expect(sink.takeAll() == ["kept acknowledged", "kept acknowledged"])
+    #expect(told(life: 3).contains(.acknowledged(1, RemoteAnswer([1]))))
+    #expect(told(life: 3).contains(.acknowledged(2, RemoteAnswer([2]))))
   }
 
   @Test func whatIsAdoptedIsWrittenAndItsOutcomeKept() {

@@ -5,6 +5,8 @@
 final class FleetRig {
   enum Fault: String, CaseIterable {
     case kill, pause, leave, cutEngine, awayFromEngine, awayFromServer, hangUp, restartStore, stopStore, failOver, flush
+    /// The master lives when it is failed over, and what it confirms from then on is undone.
+    case replace
   }
 
   enum Outcome { case finished, lost }
@@ -41,6 +43,8 @@ final class FleetRig {
   /// Programs send, and things go wrong.
   private(set) var isBusy = true
   private(set) var faults: [Fault] = []
+  /// When the store was failed over.
+  private(set) var failovers: [MonotonicInstant] = []
 
   /// Durable sends that were told to be kept.
   var stored: Set<FleetRigMessage> = []
@@ -74,7 +78,7 @@ final class FleetRig {
     let name = "h\(place)"
     var settings = FleetSettings(place: FleetPlace(fleet: "f", upstream: "u"), host: name)
     (settings.lease, settings.grace, settings.handshake) = (.seconds(1), .seconds(2), .seconds(2))
-    settings.adopt = .seconds(2)
+    (settings.adopt, settings.isReplicated) = (.seconds(2), options.copies > 0)
     return FleetRigHost(
       name, place: place, process: processes, settings: settings, world: self, ways: ways[place],
       clock: clocks[place])
@@ -164,9 +168,17 @@ final class FleetRig {
     case .stopStore:
       store.stop()
       later(200...3_000) { [store] in if !store.isUp { store.start() } }
-    case .failOver: store.failOver()
+    case .failOver: failOver()
+    case .replace:
+      store.beReplaced()
+      later(50...2_500) { [weak self] in self?.failOver() }
     case .flush: store.flush()
     }
+  }
+
+  func failOver() {
+    failovers.append(time.now)
+    store.failOver()
   }
 
   private func kill(_ place: Int) {

@@ -23,7 +23,7 @@ extension FleetRig {
 
   /// What a host passed over no other host has heard either, unless the store has lost something.
   private func checkEvents() {
-    guard !faults.contains(.failOver), !faults.contains(.flush) else { return }
+    guard !faults.contains(.failOver), !faults.contains(.replace), !faults.contains(.flush) else { return }
     for gap in passed {
       for sequence in gap.range where contents["\(gap.epoch)/\(sequence)"] != nil {
         problems.append("\(gap.host) passed over \(gap.epoch)/\(sequence), which exists")
@@ -46,6 +46,10 @@ extension FleetRig {
     for (message, count) in counts where count > 1 && !message.sort.isDurable {
       problems.append("\(message) arrived \(count) times")
     }
+    var links: Set<[String]> = []
+    for arrival in server.arrivals where !links.insert(["\(arrival.message)", "\(arrival.link)"]).inserted {
+      problems.append("\(arrival.message) arrived twice on link \(arrival.link)")
+    }
     for (message, told) in outcomes {
       // A row whose host died before it removed it is found again.
       if told.count > 1, !message.sort.isDurable { problems.append("\(message) ended \(told.count) times") }
@@ -56,26 +60,31 @@ extension FleetRig {
   }
 
   /// No message was decided upon while a later term was sending, and none arrived behind one of a later term, but for a
-  /// process that was stopped between the two.
+  /// process that was stopped between the two. A failover may undo a term.
   private func checkSenders() {
-    var top: UInt64 = 0
+    var top: [Int: UInt64] = [:]
     for arrival in server.arrivals.sorted(by: { $0.decided < $1.decided }) {
-      if arrival.term < top { problems.append("\(arrival.message) was written in term \(arrival.term) after \(top)") }
-      top = max(top, arrival.term)
+      let last = top[part(arrival)] ?? 0
+      if arrival.term < last { problems.append("\(arrival.message) was written in term \(arrival.term) after \(last)") }
+      top[part(arrival)] = max(last, arrival.term)
     }
     if options.stop == nil { problems += late.map { "\($0.message) of term \($0.term) arrived after a later one" } }
   }
 
   /// What arrived behind a message of a later term.
   var late: [FleetRigServer.Arrival] {
-    var top: UInt64 = 0
+    var top: [Int: UInt64] = [:]
     var late: [FleetRigServer.Arrival] = []
     for arrival in server.arrivals {
-      if arrival.term < top { late.append(arrival) }
-      top = max(top, arrival.term)
+      let last = top[part(arrival)] ?? 0
+      if arrival.term < last { late.append(arrival) }
+      top[part(arrival)] = max(last, arrival.term)
     }
     return late
   }
+
+  /// Between which failovers a message was decided upon.
+  private func part(_ arrival: FleetRigServer.Arrival) -> Int { failovers.count { $0 <= arrival.decided } }
 
   /// Of one host, first copies, in the order of acceptance. What was adopted overtakes what waited for its turn at a host
   /// that was taken for dead, and what was written late is late.

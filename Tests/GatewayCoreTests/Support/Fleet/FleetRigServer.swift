@@ -6,6 +6,8 @@ final class FleetRigServer {
   /// A message that arrived.
   struct Arrival: Equatable {
     var message: FleetRigMessage
+    /// On which link it came.
+    var link: Int
     /// The term of the host that wrote it, and when it decided to.
     var term: UInt64
     var decided: MonotonicInstant
@@ -19,6 +21,8 @@ final class FleetRigServer {
   private(set) var arrivals: [Arrival] = []
   private(set) var said: UInt64 = 0
   private var channels: [FleetRigChannel] = []
+  /// Links that were ever asked for.
+  fileprivate var links = 0
 
   init(network: Timers, random: FakeRandom) {
     self.network = network
@@ -135,6 +139,7 @@ final class FleetRigChannel: UpstreamChannel {
   private let server: FleetRigServer
   private unowned let host: FleetRigHost
   private let name: String
+  private let link: Int
   private let ways: FleetRigWays
   private let connector: FleetRigConnector
   private weak var owner: (any UpstreamChannelOwner)?
@@ -163,6 +168,8 @@ final class FleetRigChannel: UpstreamChannel {
     self.host = host
     self.connector = connector
     self.owner = owner
+    server.links += 1
+    link = server.links
     name = host.name
     ways = host.ways
     timeout = host.settings.lease
@@ -298,7 +305,8 @@ final class FleetRigChannel: UpstreamChannel {
   private func arrive(_ item: Written) {
     guard let message = item.message else { return }
     server.arrived(
-      FleetRigServer.Arrival(message: message, term: item.term, decided: item.decided, arrived: network.now))
+      FleetRigServer.Arrival(
+        message: message, link: link, term: item.term, decided: item.decided, arrived: network.now))
     guard let ack = item.ack else { return }
     tell { owner, channel in
       let answer = Array("1".utf8)

@@ -27,6 +27,9 @@ final class FleetStore {
   /// Positions that it gives are behind this.
   private var milliseconds: UInt64 = 1_000
   private var runs = 1
+  /// The server that takes its place, once it does; nil before.
+  private var heir: (run: String, milliseconds: UInt64)?
+  private var otherRun = "run0"
   private(set) var isUp = true
   /// Engines that are told of changes and of its end.
   private var listeners: [ObjectIdentifier: FleetStoreListener] = [:]
@@ -56,13 +59,22 @@ final class FleetStore {
     content = Content()
   }
 
-  func copyToReplica() { replica = content }
+  func copyToReplica() { if heir == nil { replica = content } }
+
+  /// A replica takes its place, with all that there is, and with a clock of its own. It goes on itself until `failOver`, and
+  /// another replica still confirms that, which is told later whose replica it is.
+  func beReplaced() {
+    guard heir == nil else { return }
+    replica = content
+    heir = (otherRun, milliseconds)
+  }
 
   /// The replica takes its place, with what it has.
   func failOver() {
     stop()
     content = replica
-    start()
+    guard let (other, milliseconds) = heir else { return start() }
+    (heir, isUp, otherRun, run, self.milliseconds) = (nil, true, run, other, milliseconds)
   }
 
   private func breakConnections() {

@@ -1,0 +1,64 @@
+/// What the server has of the durable sends that this host wrote for the fleet, by the names of their rows.
+///
+/// Lives, adoptions and outcomes are in the engine, and a failover may undo them although they were confirmed. Then a send that
+/// was written is said again: by its host in another life, or by the fleet. That a server has a message stays true whatever
+/// the engine forgets, so this is no part of a conversation or a term.
+final class FleetOutcomes {
+  enum Outcome: Equatable {
+    /// The server's machine has it, and no answer is awaited.
+    case written
+    case acknowledged(RemoteAnswer)
+    /// The server answered with an error.
+    case failed(RemoteError)
+
+    /// What the host hears that waits for the answer under that number; nil where there is none.
+    func reply(to ack: UInt64) -> FleetReplyEntry.Call? {
+      switch self {
+      case .written: nil
+      case .acknowledged(let answer): .acknowledged(ack, answer)
+      case .failed(let error): .failed(ack, error)
+      }
+    }
+
+    var end: FleetSendEnd {
+      switch self {
+      case .written: FleetSendEnd(.sent)
+      case .acknowledged(let answer): FleetSendEnd(.acked, answer: answer.args)
+      case .failed(let error): FleetSendEnd(.refused, reason: error.name.shortened(to: 200))
+      }
+    }
+
+    fileprivate var byteCount: Int {
+      switch self {
+      case .written: 0
+      case .acknowledged(let answer): Self.size(answer)
+      case .failed(let error): error.name.utf8.count + Self.size(error.answer)
+      }
+    }
+
+    /// Of one that is longer than what is kept only the size is there.
+    private static func size(_ answer: RemoteAnswer) -> Int { answer.isOmitted ? 0 : answer.byteCount }
+  }
+
+  /// Most that is kept, in sends and in bytes of their answers: what hosts may say again is what they had under way when
+  /// the engine failed over.
+  static let limit = (count: 32_768, bytes: 16 << 20)
+
+  private var outcomes: [String: Outcome] = [:]
+  /// The oldest first.
+  private var names = Ring<String>()
+  private var bytes = 0
+
+  subscript(_ name: String) -> Outcome? { outcomes[name] }
+
+  /// The first one counts.
+  func note(_ outcome: Outcome, of name: String) {
+    guard outcomes[name] == nil else { return }
+    outcomes[name] = outcome
+    names.append(name)
+    bytes += outcome.byteCount
+    while names.count > Self.limit.count || bytes > Self.limit.bytes, let oldest = names.popFirst() {
+      bytes -= outcomes.removeValue(forKey: oldest)?.byteCount ?? 0
+    }
+  }
+}
