@@ -130,6 +130,10 @@ final class FleetChannel {
         state = .waiting
         return tellTrouble()
       }
+      guard link.canTakePart(in: present, life) else {
+        state = .waiting
+        return link.renewLife()
+      }
       open(present, life)
     case .away(let conversation):
       guard link.speakingLife != nil else { return }
@@ -151,7 +155,6 @@ final class FleetChannel {
 
   private func open(_ conversation: UInt64, _ life: UInt64) {
     link.takePart(in: conversation, life)
-    link.sayAgain()
     state = .open(conversation)
     for interest in wanted { link.say(.want(interest), now: true) }
     // What was said before and is not kept there any more is missing, and the epoch is known, before anything is said.
@@ -224,15 +227,13 @@ final class FleetChannel {
   }
 
   func take(_ reply: FleetReplyEntry.Call) {
-    // A reply to what an earlier channel said may come before this one has opened.
-    if case .written(let number) = reply { link.confirm(upTo: number) }
     guard let owner else { return }
     switch state {
     case .open, .away: break
     case .reaching, .waiting, .ended: return
     }
     switch reply {
-    case .written: break
+    case .written(let number): link.confirm(upTo: number)
     case .acknowledged(let id, let answer): acknowledged(id, answer, owner)
     case .progressed(let id, let answer):
       if answer.isOmitted {

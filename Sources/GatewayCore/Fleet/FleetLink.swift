@@ -168,10 +168,22 @@ final class FleetLink {
 
   // MARK: - Saying
 
-  /// A conversation that this host takes part in. What it said in the same one before, by another channel but in the same
-  /// life, is still said.
+  /// Whether the present life can take part in a conversation. Numbers begin anew with each channel, and those of one life in
+  /// one conversation name one call each: not where an earlier channel has said something in it, and not in one that this
+  /// host has left for another, which a failover has undone.
+  func canTakePart(in conversation: UInt64, _ life: UInt64) -> Bool {
+    guard life == spokenLife, conversation <= self.conversation else { return true }
+    return conversation == self.conversation && epoch == spokenEpoch && flights.last == 0
+  }
+
+  /// Asks for another life; until it has begun nothing can be said.
+  func renewLife() {
+    box.lifeEnded()
+    tell(.renew)
+  }
+
+  /// A conversation that this host takes part in, by a new channel.
   func takePart(in conversation: UInt64, _ life: UInt64) {
-    guard conversation != self.conversation || life != spokenLife || epoch != spokenEpoch else { return }
     (self.conversation, spokenLife, spokenEpoch) = (conversation, life, epoch)
     flights = FleetFlights()
   }

@@ -1,5 +1,6 @@
-/// The lives of this host in the fleet: each begins with a step that gives it a number, and ends when another host has taken
-/// this one for dead, which it hears with its next word. What is said in a life that has ended counts for nothing.
+/// The lives of this host in the fleet: each begins with a step that gives it a number, and ends when this host needs another
+/// one, or when another host has taken it for dead, which it hears with its next word. What is said in a life that has ended
+/// counts for nothing.
 struct FleetPresence: Equatable, Sendable {
   enum State: Equatable, Sendable {
     /// It has no life, or none that it knows of. May become `joining`.
@@ -20,6 +21,8 @@ struct FleetPresence: Equatable, Sendable {
     case aliveFailed
     /// What this host said counts for nothing any more: its life is over.
     case fenced
+    /// Another life is needed, though this one is not over.
+    case renew
     /// The time of the last `wake` has come, or what the host says of itself has changed.
     case rang
   }
@@ -78,6 +81,10 @@ struct FleetPresence: Equatable, Sendable {
       guard case .alive = state else { return [] }
       state = .absent
       return [.end] + say(now)
+    case .renew:
+      guard case .alive = state else { return [] }
+      state = .absent
+      return say(now)
     case .rang: return say(now)
     }
   }

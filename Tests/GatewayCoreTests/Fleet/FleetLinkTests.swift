@@ -105,6 +105,47 @@ import Testing
     #expect(link.life == 3)
   }
 
+  @Test func aHostThatComesBackToAConversationWhoseNumbersAreKnownBeginsAnotherLife() {
+    let own = scene.take("b")
+    let conversation = scene.open(own)
+    let link = link()
+    let message = PreparedMessage(event: "m", body: [])
+    owner.channel = link.dial(owner: owner)
+    scene.turn(by: .seconds(1))
+    owner.channel?.write(message, ack: nil)
+    scene.turn(by: .seconds(1))
+    // Another host takes the link at a master that was replaced, and nobody else knows of it.
+    scene.store.beReplaced()
+    scene.open(scene.take("c"), epoch: "e2")
+    scene.turn(by: .seconds(1))
+    owner.channel = link.dial(owner: owner)
+    scene.turn(by: .seconds(1))
+    #expect(link.conversation > conversation && link.life == 1)
+    scene.store.failOver()
+    scene.turn(by: .seconds(1))
+    owner.channel = link.dial(owner: owner)
+    scene.turn(by: .seconds(1))
+    owner.channel?.write(message, ack: nil)
+    scene.turn(by: .seconds(1))
+    #expect(link.conversation == conversation && link.life == 2)
+    let said = scene.store.records(of: scene.place.key(.up), after: .start).compactMap { FleetUpEntry($0.fields) }
+    #expect(said.map { [$0.life, $0.conversation, $0.number] } == [[1, conversation, 1], [2, conversation, 1]])
+  }
+
+  @Test func whatASecondChannelSaysInAConversationIsSaidInAnotherLife() {
+    let conversation = scene.open(scene.take("b"))
+    let link = link()
+    for body in ["one", "two"] {
+      owner.channel = link.dial(owner: owner)
+      scene.turn(by: .seconds(1))
+      owner.channel?.write(PreparedMessage(event: "m", body: Array(body.utf8)), ack: nil)
+      scene.turn(by: .seconds(1))
+      owner.channel?.close()
+    }
+    let said = scene.store.records(of: scene.place.key(.up), after: .start).compactMap { FleetUpEntry($0.fields) }
+    #expect(said.map { [$0.life, $0.conversation, $0.number] } == [[1, conversation, 1], [2, conversation, 1]])
+  }
+
   @Test func whatAHostHasNotReadIsBehind() {
     let own = scene.take("b")
     let conversation = scene.open(own)
