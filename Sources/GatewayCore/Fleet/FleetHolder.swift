@@ -15,10 +15,9 @@ final class FleetHolder {
   private weak var tap: FleetTap?
   private let hosts: FleetHosts
   private let reach: FleetReach
-  /// How far `up` was read in this conversation, and of which server.
+  /// How far `up` was read on the present connection to the engine. Another server gives other positions, by its own clock,
+  /// also one that is the master once more: there `up` is read from its beginning, and the numbers tell what was dealt with.
   private var readUp = FleetPosition.start
-  private var openedUp = FleetPosition.start
-  private var openedRun = ""
   /// Entries that were taken since the engine last forgot some.
   private var takenCount = 0
   private static let trimStep = 256
@@ -331,7 +330,7 @@ final class FleetHolder {
     writer.onFenced = { [weak self] in self?.tell(.fenced) }
     writer.onCarried = { [weak self] in self?.adopted[$0] = nil }
     noteLives()
-    (readUp, openedUp, openedRun) = (opened.up, opened.up, engine.server?.run ?? "")
+    readUp = opened.up
     writer.mayWrite(until: lease.mayWriteUntil)
     carryAdopted()
   }
@@ -435,14 +434,12 @@ extension FleetHolder: FleetEngineReceiver {
   func engineGained(_ server: FleetServer) {
     hosts.engineGained()
     tell(.gained(run: server.run))
-    if let writer, writer.isReading {
-      // At another server the positions are others; the numbers tell what was dealt with.
-      engine.readOn(place.key(.up), after: server.run == openedRun ? readUp : .start, for: self)
-    }
+    if let writer, writer.isReading { engine.readOn(place.key(.up), after: readUp, for: self) }
     carryLate()
   }
 
   func engineLost(_ failure: UpstreamFailure) {
+    readUp = .start
     publisher.engineLost()
     writer?.engineLost()
     tell(.lost)

@@ -54,6 +54,28 @@ import Testing
     run(options, "failover")
   }
 
+  /// A schedule of its own, of a fleet with a copy.
+  private func run(_ seed: UInt64, _ schedule: (FleetRig) -> Void) -> FleetRig {
+    var options = FleetRig.Options()
+    (options.copies, options.faults) = (1, [])
+    let rig = FleetRig(options, seed: seed)
+    schedule(rig)
+    rig.run()
+    return rig
+  }
+
+  @Test func whatHostsSayIsWrittenWhereAMasterIsOneOnceMore() {
+    for seed in Self.first..<(Self.first + Self.quietCount) {
+      let rig = run(seed) { rig in
+        for start in [2_000, 4_000, 6_000] {
+          rig.network.after(.milliseconds(start)) { [rig] in rig.store.beReplaced() }
+          rig.network.after(.milliseconds(start + 500)) { [rig] in rig.failOver() }
+        }
+      }
+      #expect(rig.problems == [], "seed \(seed)")
+    }
+  }
+
   @Test func whoIsStoppedBetweenTheLookAtTheClockAndTheCallWritesThatOneCallLate() {
     var options = FleetRig.Options()
     options.faults = []
