@@ -12,8 +12,8 @@ final class FleetLink {
   /// How far the events and the replies were told, or passed over.
   private(set) var read = FleetPosition.start
   private var readReplies = FleetPosition.start
-  /// The server that events were read of last.
-  private var readRun: String?
+  /// It is known that the present server goes on from where events were read last.
+  private var goesOn = true
   /// Up to which number the present epoch was told: its events may be read again.
   private(set) var told: UInt64 = 0
   /// The same of the epochs before it.
@@ -130,11 +130,9 @@ final class FleetLink {
 
   private func readEvents() {
     guard let run = engine.server?.run else { return }
-    guard readRun != nil, run != readRun else {
-      readRun = run
-      return engine.readOn(place.key(.events), after: read, for: self)
-    }
-    // A server that was master once more than one was has had markers that no other has.
+    guard !goesOn else { return engine.readOn(place.key(.events), after: read, for: self) }
+    // A server that was master once more than one was has had markers that no other has, nor that one itself once it has
+    // followed another.
     engine.newest(of: place.key(.events)) { [weak self] outcome in
       guard let self, channel != nil, engine.server?.run == run else { return }
       switch outcome {
@@ -145,7 +143,7 @@ final class FleetLink {
       case .done(nil), .refused: break
       case .fenced, .unanswered: return
       }
-      readRun = run
+      goesOn = true
       engine.readOn(place.key(.events), after: read, for: self)
     }
   }
@@ -356,6 +354,7 @@ extension FleetLink: FleetEngineReceiver {
 
   func engineLost(_ failure: UpstreamFailure) {
     roster.engineLost()
+    goesOn = false
     tell(.lost)
     channel?.lostEngine(failure)
   }

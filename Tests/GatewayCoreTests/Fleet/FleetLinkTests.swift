@@ -146,6 +146,28 @@ import Testing
     #expect(said.map { [$0.life, $0.conversation, $0.number] } == [[1, conversation, 1], [2, conversation, 1]])
   }
 
+  @Test func aHostLeavesAConversationThatWasUndoneWhileItWasAwayFromAMasterThatIsOneOnceMore() {
+    let conversation = scene.open(scene.take("b"))
+    let link = link()
+    owner.channel = link.dial(owner: owner)
+    scene.turn(by: .seconds(1))
+    scene.store.beReplaced()
+    scene.open(scene.take("c"), epoch: "e2")
+    scene.turn(by: .seconds(1))
+    owner.channel = link.dial(owner: owner)
+    scene.turn(by: .seconds(1))
+    let (run, undone) = (scene.store.run, link.conversation)
+    scene.engine.way.isOpen = false
+    scene.store.failOver()
+    scene.store.beReplaced()
+    scene.store.failOver()
+    scene.engine.way.isOpen = true
+    scene.turn(by: .seconds(1))
+    owner.channel = link.dial(owner: owner)
+    scene.turn(by: .seconds(1))
+    #expect(scene.store.run == run && undone > conversation && link.conversation == conversation)
+  }
+
   @Test func whatAHostHasNotReadIsBehind() {
     let own = scene.take("b")
     let conversation = scene.open(own)
