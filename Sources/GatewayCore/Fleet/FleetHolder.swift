@@ -27,6 +27,8 @@ final class FleetHolder {
   private(set) var adopted: [String: FleetSend] = [:]
   private let tries = FleetTries()
   private let outcomes = FleetOutcomes()
+  /// The lives that hosts which were adopted in this conversation have to join behind.
+  private var ended: [String: UInt64] = [:]
   /// What goes on when it is known what was adopted.
   private var adoptions: [() -> Void] = []
 
@@ -76,7 +78,10 @@ final class FleetHolder {
     publisher.onFenced = { [weak self] in self?.tell(.fenced) }
     publisher.onDoubt = { [weak self] in self?.lookAtTerm() }
     reach.onYield = { [weak self] in self?.yield() ?? true }
-    hosts.onLook = { [weak self] in self?.noteLives() }
+    hosts.onLook = { [weak self] in
+      self?.noteLives()
+      self?.adoptAgain()
+    }
     hosts.onSilent = { [weak self] in self?.adopt($0, $1) }
     engine.add(self)
   }
@@ -397,7 +402,7 @@ final class FleetHolder {
   private func closeWriter(_ failure: UpstreamFailure? = nil) {
     writer?.close(failure)
     writer = nil
-    adoptions = []
+    (adoptions, ended) = ([], [:])
     engine.readNoMore(place.key(.up), for: self)
   }
 
@@ -405,6 +410,13 @@ final class FleetHolder {
 
   private func noteLives() {
     for (host, row) in hosts.rows { writer?.noteLife(row.life, of: host) }
+  }
+
+  /// A failover may undo an adoption. Its host would go on in a life of which nothing counts here, and not know it.
+  private func adoptAgain() {
+    for (host, row) in hosts.rows.sorted(by: { $0.key < $1.key }) where row.life < ended[host] ?? 0 {
+      if host != settings.host { adopt(host, row) }
+    }
   }
 
   private func adopt(_ host: String, _ row: FleetHostRow) {
@@ -419,6 +431,7 @@ final class FleetHolder {
       case .done(let adopted?):
         counters.adopted += UInt64(adopted.rows)
         writer?.noteLife(adopted.life, of: host)
+        ended[host] = adopted.life
         carryAdopted { writer?.resume() }
       case .fenced: tell(.fenced)
       case .done(nil), .refused: writer?.resume()

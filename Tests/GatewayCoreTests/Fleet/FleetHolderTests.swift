@@ -54,6 +54,13 @@ import Testing
     run(options, "failover")
   }
 
+  @Test func aDurableSendIsWrittenOnceOnALinkThoughAFailoverUndoesWhatWasConfirmed() {
+    var options = FleetRig.Options()
+    options.copies = 1
+    options.faults = [.replace, .replace, .awayFromEngine, .cutEngine, .pause]
+    run(options, "undone")
+  }
+
   /// A schedule of its own, of a fleet with a copy.
   private func run(_ seed: UInt64, _ schedule: (FleetRig) -> Void) -> FleetRig {
     var options = FleetRig.Options()
@@ -73,6 +80,28 @@ import Testing
         }
       }
       #expect(rig.problems == [], "seed \(seed)")
+    }
+  }
+
+  @Test func whatAHostSaysIsWrittenWhoseAdoptionIsUndone() {
+    let hosts = FleetPlace(fleet: "f", upstream: "u").key(.hosts)
+    for seed in Self.first..<(Self.first + Self.quietCount) {
+      var wasAdopted = false
+      let rig = run(seed) { rig in
+        var host: FleetRigHost?
+        rig.network.after(.seconds(2)) { [rig] in
+          host = rig.hosts.first { !$0.holder.holds }
+          host?.engine.way.isOpen = false
+          host?.engine.cut()
+        }
+        rig.network.after(.milliseconds(2_500)) { [rig] in rig.store.beReplaced() }
+        rig.network.after(.milliseconds(6_500)) { [rig] in
+          wasAdopted = host.flatMap { rig.store.hostRow(hosts, $0.name) }?.isAdopted == true
+          rig.failOver()
+          host?.engine.way.isOpen = true
+        }
+      }
+      #expect(rig.problems == [] && wasAdopted, "seed \(seed)")
     }
   }
 
