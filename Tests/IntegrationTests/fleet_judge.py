@@ -11,6 +11,7 @@ class Judge:
 
     # After these a durable send may be written once more.
     ENDS = (Place.kill_host, Place.stop_host, Place.kill_all, Place.empty_redis)
+    FAILOVERS = (Place.fail_over_dead, Place.fail_over_paused, Place.fail_over_alive)
 
     def __init__(self, senders, accounts, silence, handlers=()):
         self.senders, self.accounts, self.silence, self.handlers = senders, accounts, silence, handlers
@@ -26,6 +27,8 @@ class Judge:
         self.owners = {}
         self.opens = []
         self.top = 0
+        # Links of terms that a failover has undone.
+        self.undone = set()
         self.overlaps = 0
         self.in_window = 0
         self.counts = collections.Counter()
@@ -68,8 +71,13 @@ class Judge:
 
     def look_at_link(self, note, happenings):
         """A process that is stopped exactly between its look at the clock and the call writes that one call when it goes
-        on: the one window that is named."""
-        if note["link"] >= self.top:
+        on: the one window that is named. A failover may undo a term: the host before goes on with its link, and the newer one
+        is silent from then on."""
+        if note["link"] >= self.top and note["link"] not in self.undone:
+            self.top = note["link"]
+            return
+        if note["link"] not in self.undone and self.failed_over(note["at"], happenings):
+            self.undone.update(range(note["link"] + 1, self.top + 1))
             self.top = note["link"]
             return
         self.overlaps += 1
@@ -81,6 +89,10 @@ class Judge:
         else:
             self.fault("two links", f"{note['key']} came on link {note['link']} of {owner}, behind one on link {self.top} of "
                                     f"{self.owners[self.top]}")
+
+    def failed_over(self, at, happenings):
+        return any(one.fault.act in self.FAILOVERS and one.began <= at and (one.ended or at) >= at - self.silence
+                   for one in happenings)
 
     def settle(self, happenings):
         """All is quiet: every send has its outcome and has arrived, or never will."""

@@ -69,3 +69,19 @@ def test_a_durable_send_may_come_twice_from_a_host_that_does_not_know_yet_that_r
 @pytest.mark.parametrize(("away", "faults"), [(9.0, []), (2.0, ["twice without need"])])
 def test_of_a_failover_counts_how_long_there_was_no_master_with_a_replica_and_not_when_the_old_one_followed(away, faults):
     assert verdict("Redis fails over, and its master was paused", 10.5, 22.5, away=away) == faults
+
+
+@pytest.mark.parametrize(("kind", "links", "faults"), [
+    ("Redis fails over, and its master lives", (1, 2, 2, 1, 1, 3), 0),
+    # The one whose term was undone writes on.
+    ("Redis fails over, and its master lives", (1, 2, 1, 2, 1), 1),
+    ("holder without Redis", (1, 2, 1), 1),
+])
+def test_an_older_link_goes_on_only_where_a_failover_has_undone_the_newer_one(kind, links, faults):
+    happening = Happening(kind, KINDS[kind], None, 2.0, True)
+    happening.began, happening.ended = 0.0, 2.0
+    judge = Judge([], [], 7.5)
+    judge.owners = {1: "h0", 2: "h1", 3: "h2"}
+    for at, link in enumerate(links):
+        judge.look_at_link({"at": float(at), "link": link, "key": "mixed0-0"}, [happening])
+    assert [fault.partition(":")[0] for fault in judge.faults] == ["two links"] * faults
