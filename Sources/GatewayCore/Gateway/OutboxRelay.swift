@@ -72,9 +72,9 @@ final class OutboxRelay {
 
   /// Makes a command last that its connection has queued; the caller hears when it is safe.
   func store(_ command: Command, on connection: Connection, asked level: DeliveryLevel, key: String?) {
-    let entry = entry(for: command, on: connection, asked: level, key: key)
     let owner = command.owner
-    guard let record = outbox.take(entry, carriedBy: (connection, command)) else { return }
+    let entry = entry(for: command, on: connection, asked: level, key: key)
+    guard let record = outbox.take(consume entry, carriedBy: (connection, command)) else { return }
     outbox.makeLast(record) { [weak self] problem in
       guard let self, outbox.decided(record, problem) else { return }
       stored(record, command, owner, on: connection, problem)

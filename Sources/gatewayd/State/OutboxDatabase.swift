@@ -205,7 +205,7 @@ final class OutboxDatabase {
     switch change {
     case .add(let snapshot), .update(let snapshot):
       // Of a statement for many rows SQLite keeps all that is large.
-      let isLarge = snapshot.entry.message.byteCount > Self.keptMemory / Self.manyRows
+      let isLarge = snapshot.messageBytes > Self.keptMemory / Self.manyRows
       if isLarge { try writeGathered() }
       gathered.append(snapshot)
       if isLarge || gathered.count == Self.manyRows { try writeGathered() }
@@ -234,7 +234,7 @@ final class OutboxDatabase {
   private func bind(_ snapshot: OutboxChange.Snapshot, to statement: SQLiteDatabase.Statement, row: Int = 0) {
     memory.removeAll(keepingCapacity: true)
     snapshot.encode(into: &memory)
-    OutboxRow.bind(snapshot.entry.number, memory, to: statement, row: row)
+    OutboxRow.bind(snapshot.number, memory, to: statement, row: row)
     // A large one is rare.
     if memory.capacity > Self.keptMemory { memory = [] }
   }

@@ -259,7 +259,7 @@ extension OutboxChange {
   /// The number of the entry that a change leaves behind or removes; nil where it is about all of them.
   fileprivate var number: UInt64? {
     switch self {
-    case .add(let snapshot), .replace(_, let snapshot), .update(let snapshot): snapshot.entry.number
+    case .add(let snapshot), .replace(_, let snapshot), .update(let snapshot): snapshot.number
     case .remove(let number): number
     case .shift: nil
     }

@@ -78,7 +78,7 @@ final class OutboxRows {
         if problem == nil { self?.note(.remove(old)) }
         done(problem)
       }
-    case .update(let snapshot) where afield.contains(snapshot.entry.number): done(nil)
+    case .update(let snapshot) where afield.contains(snapshot.number): done(nil)
     case .remove(let number) where afield.remove(number) != nil: done(nil)
     case .add, .replace, .update, .remove, .shift: store?.commit(change, done)
     }
@@ -95,7 +95,7 @@ final class OutboxRows {
   /// A change that is not awaited.
   func note(_ change: OutboxChange) {
     switch change {
-    case .update(let snapshot) where afield.contains(snapshot.entry.number): break
+    case .update(let snapshot) where afield.contains(snapshot.number): break
     case .remove(let number) where afield.remove(number) != nil: break
     case .add, .replace, .update, .remove, .shift: store?.note(change)
     }

@@ -31,16 +31,29 @@ public enum OutboxChange: Sendable {
   /// The wall clock was set: the instants of all entries of earlier changes move by so many milliseconds.
   case shift(Int64)
 
-  /// An entry as it is at a moment, which is handed on often, to another thread too: in an array of one, because an entry
-  /// is large, and so copied only where it changes while others look at it.
+  /// An entry as it is at a moment, which is handed on and looked at often, by another thread too: an entry is large, and so
+  /// copied only where it changes.
   public struct Snapshot: Sendable {
-    private var held: [OutboxEntry]
+    private final class Held: Sendable {
+      let entry: OutboxEntry
 
-    public init(_ entry: consuming OutboxEntry) { held = [entry] }
+      init(_ entry: consuming OutboxEntry) { self.entry = entry }
+    }
 
-    public var entry: OutboxEntry { _read { yield held[0] } }
+    private var held: Held
 
-    mutating func change(_ body: (inout OutboxEntry) -> Void) { body(&held[0]) }
+    public init(_ entry: consuming OutboxEntry) { held = Held(entry) }
+
+    public var entry: OutboxEntry { _read { yield held.entry } }
+    public var number: UInt64 { held.entry.number }
+    /// Bytes of the entry's message.
+    public var messageBytes: Int { held.entry.message.byteCount }
+
+    mutating func change(_ body: (inout OutboxEntry) -> Void) {
+      var entry = held.entry
+      body(&entry)
+      held = Held(entry)
+    }
   }
 }
 
