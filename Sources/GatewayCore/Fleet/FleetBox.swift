@@ -41,8 +41,6 @@ final class FleetBox {
   private var leaving: [String: Bool] = [:]
   private var life: UInt64?
   private var last: UInt64?
-  /// Which server knows the rows.
-  private var run: String?
   /// Tells answers apart that came too late.
   private var round = 0
   /// Rows that the engine has and this host does not know.
@@ -172,26 +170,25 @@ final class FleetBox {
     isSettled = false
   }
 
-  func engineGained(_ server: FleetServer) {
+  func engineGained() {
     if !leaving.isEmpty { remove(leaving.keys.sorted()) }
-    guard life != nil else { return }
-    // Another process may have forgotten what it had.
-    if server.run != run || !isSettled { settle() } else { copyFresh() }
+    // Another server may not have what the last one had, nor the same one that has followed another meanwhile.
+    if life != nil { settle() }
   }
 
   /// Looks where each row is.
   private func settle() {
     isSettled = false
     round += 1
-    settle(rows.keys.sorted()[...], unknown[...], by: engine.server?.run)
+    settle(rows.keys.sorted()[...], unknown[...])
   }
 
-  private func settle(_ known: ArraySlice<UInt64>, _ unknown: ArraySlice<String>, by server: String?) {
+  private func settle(_ known: ArraySlice<UInt64>, _ unknown: ArraySlice<String>) {
     let own = known.prefix(Self.portion).compactMap { number in rows[number].map { (number, $0.name) } }
     let strange = unknown.prefix(Self.portion - own.count)
     guard !own.isEmpty || !strange.isEmpty else {
-      guard known.isEmpty else { return settle(known.dropFirst(Self.portion), unknown, by: server) }
-      (run, isSettled, self.unknown) = (server, true, [])
+      guard known.isEmpty else { return settle(known.dropFirst(Self.portion), unknown) }
+      (isSettled, self.unknown) = (true, [])
       copyFresh()
       return onSettled()
     }
@@ -203,7 +200,7 @@ final class FleetBox {
         for (number, name) in own { settle(number, boxed[name], adopted[adoptedName(name)]) }
         for name in strange { if let row = boxed[name] { find(name, row) } }
         guard round == present else { return }
-        settle(known.dropFirst(Self.portion), unknown.dropFirst(strange.count), by: server)
+        settle(known.dropFirst(Self.portion), unknown.dropFirst(strange.count))
       }
     }
   }

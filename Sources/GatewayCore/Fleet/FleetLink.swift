@@ -347,7 +347,7 @@ extension FleetLink: FleetEngineReceiver {
   func engineGained(_ server: FleetServer) {
     roster.engineGained()
     tell(.gained)
-    box.engineGained(server)
+    box.engineGained()
     if channel != nil { readOn() }
     tellWay()
   }

@@ -90,6 +90,20 @@ import Testing
     #expect(scene.store.rows(of: box).keys.sorted() == ["7"])
   }
 
+  /// It has followed another server, and is the master once more.
+  @Test func whatTheSameServerHasLostIsBoxedAgain() {
+    link.box.put(7, FleetFields())
+    _ = takeNotes()
+    scene.engine.way.isOpen = false
+    scene.engine.cut()
+    scene.settle()
+    scene.store.remove(["7"], of: box)
+    scene.engine.way.isOpen = true
+    scene.turn(by: .seconds(11))
+    #expect(takeNotes() == ["boxed 7"])
+    #expect(scene.store.rows(of: box).keys.sorted() == ["7"])
+  }
+
   @Test func whatTheFleetHasLostIsItsHostsAgain() {
     link.box.put(7, FleetFields())
     _ = takeNotes()

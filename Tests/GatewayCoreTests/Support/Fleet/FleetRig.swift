@@ -43,8 +43,8 @@ final class FleetRig {
   /// Programs send, and things go wrong.
   private(set) var isBusy = true
   private(set) var faults: [Fault] = []
-  /// When the store was failed over.
-  private(set) var failovers: [MonotonicInstant] = []
+  /// When the store was failed over, or emptied.
+  private(set) var losses: [MonotonicInstant] = []
 
   /// Durable sends that were told to be kept.
   var stored: Set<FleetRigMessage> = []
@@ -172,13 +172,27 @@ final class FleetRig {
     case .replace:
       store.beReplaced()
       later(50...2_500) { [weak self] in self?.failOver() }
-    case .flush: store.flush()
+    case .flush:
+      noteLoss()
+      store.flush()
     }
   }
 
   func failOver() {
-    failovers.append(time.now)
+    noteLoss()
     store.failOver()
+  }
+
+  /// The store forgets what hosts may not have heard: which terms there were, and what was adopted.
+  private func noteLoss() {
+    losses.append(time.now)
+    let names = store.rows(of: FleetPlace(fleet: "f", upstream: "u").key(.adopted)).keys
+    for sort in FleetRigMessage.Sort.allCases where sort.isDurable {
+      for name in names {
+        let parts = name.split(separator: "/")
+        adopted.insert(FleetRigMessage(host: String(parts[0]), number: UInt64(parts[1]) ?? 0, sort: sort))
+      }
+    }
   }
 
   private func kill(_ place: Int) {

@@ -60,7 +60,7 @@ extension FleetRig {
   }
 
   /// No message was decided upon while a later term was sending, and none arrived behind one of a later term, but for a
-  /// process that was stopped between the two. A failover may undo a term.
+  /// process that was stopped between the two. A failover may undo a term, and a host that has seen none begins anew.
   private func checkSenders() {
     var top: [Int: UInt64] = [:]
     for arrival in server.arrivals.sorted(by: { $0.decided < $1.decided }) {
@@ -83,8 +83,8 @@ extension FleetRig {
     return late
   }
 
-  /// Between which failovers a message was decided upon.
-  private func part(_ arrival: FleetRigServer.Arrival) -> Int { failovers.count { $0 <= arrival.decided } }
+  /// Between which losses of the store a message was decided upon.
+  private func part(_ arrival: FleetRigServer.Arrival) -> Int { losses.count { $0 <= arrival.decided } }
 
   /// Of one host, first copies, in the order of acceptance. What was adopted overtakes what waited for its turn at a host
   /// that was taken for dead, and what was written late is late.
