@@ -92,8 +92,8 @@ struct TombstoneQueue<Element> {
     return place
   }
 
-  /// Puts an element at a place; what stands there gives way. One pass over what stands in front of it, or behind it, whichever
-  /// is less.
+  /// Puts an element at a place; what stands there gives way. One pass over what stands in front of it, or behind it,
+  /// whichever is less.
   mutating func insert(_ element: Element, at place: UInt64) {
     let index = index(of: place)
     if index == slots.count {

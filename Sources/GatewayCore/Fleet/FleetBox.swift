@@ -80,7 +80,7 @@ final class FleetBox {
     leaving[name] = nil
     rows[number] = Row(name: name, fields: fields, place: .fresh)
     numbers[name] = number
-    // What earlier processes left is put again before anything new: who adopts both can tell then which was first.
+    // What earlier processes left is put again before anything new: then a holder that adopts both knows their order.
     if isSettled, engine.server != nil { copy(number) }
   }
 
@@ -135,7 +135,7 @@ final class FleetBox {
   }
 
   private func copyFresh() {
-    for (number, row) in rows.sorted(by: { $0.key < $1.key }) where row.place == .fresh { copy(number) }
+    for number in rows.filter({ $0.value.place == .fresh }).keys.sorted() { copy(number) }
   }
 
   // MARK: - Lives
@@ -144,7 +144,7 @@ final class FleetBox {
   func begin(_ life: UInt64, _ names: [String]) {
     if !hasDisk, last == nil { forgetOutcomes() }
     (self.life, last) = (life, life)
-    unknown = names.filter { numbers[$0] == nil && leaving[$0] == nil }.sorted(by: CommandID.isEarlier)
+    unknown = CommandID.inOrder(names.filter { numbers[$0] == nil && leaving[$0] == nil })
     settle()
   }
 

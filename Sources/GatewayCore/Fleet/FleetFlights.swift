@@ -1,5 +1,5 @@
-/// What one channel of a host has said in a conversation and the holder has not confirmed. It is written again on every new connection
-/// to the engine, before anything new; the numbers make that harmless.
+/// What one channel of a host has said in a conversation and the holder has not confirmed. It is written again on every
+/// new connection to the engine, before anything new; the numbers make that harmless.
 struct FleetFlights {
   struct Flight {
     var entry: FleetUpEntry

@@ -414,8 +414,9 @@ final class FleetHolder {
 
   /// A failover may undo an adoption. Its host would go on in a life of which nothing counts here, and not know it.
   private func adoptAgain() {
-    for (host, row) in hosts.rows.sorted(by: { $0.key < $1.key }) where row.life < ended[host] ?? 0 {
-      if host != settings.host { adopt(host, row) }
+    let undone = ended.filter { host, life in hosts.rows[host].map { $0.life < life } ?? false }
+    for host in undone.keys.sorted().prefix(FleetHosts.toldAtOnce) where host != settings.host {
+      if let row = hosts.rows[host] { adopt(host, row) }
     }
   }
 

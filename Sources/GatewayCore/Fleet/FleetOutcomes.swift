@@ -28,16 +28,11 @@ final class FleetOutcomes {
       }
     }
 
+    /// Bytes of an answer; of one that is longer than what is kept only the size is there.
     fileprivate var byteCount: Int {
-      switch self {
-      case .written: 0
-      case .acknowledged(let answer): Self.size(answer)
-      case .failed(let error): error.name.utf8.count + Self.size(error.answer)
-      }
+      guard case .acknowledged(let answer) = self, !answer.isOmitted else { return 0 }
+      return answer.byteCount
     }
-
-    /// Of one that is longer than what is kept only the size is there.
-    private static func size(_ answer: RemoteAnswer) -> Int { answer.isOmitted ? 0 : answer.byteCount }
   }
 
   /// Most that is kept, in sends and in bytes of their answers: what hosts may say again is what they had under way when
@@ -51,8 +46,9 @@ final class FleetOutcomes {
 
   subscript(_ name: String) -> Outcome? { outcomes[name] }
 
-  /// The first one counts.
+  /// The first one counts. What the server has refused is not kept: its sender may have it sent again, as the same row.
   func note(_ outcome: Outcome, of name: String) {
+    if case .failed = outcome { return }
     guard outcomes[name] == nil else { return }
     outcomes[name] = outcome
     names.append(name)

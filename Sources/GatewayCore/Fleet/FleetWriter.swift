@@ -31,6 +31,14 @@ final class FleetWriter {
     var id: UInt64
   }
 
+  /// A durable send that was written and has no outcome yet.
+  private struct UnderWay {
+    /// Who had it written last.
+    var sender: Sender
+    /// The acknowledgements that are awaited of it.
+    var asks: [UInt64] = []
+  }
+
   private enum State {
     /// Calls of hosts are not taken before the fleet's rows are. May become `reading` or `over`.
     case opening
@@ -63,8 +71,8 @@ final class FleetWriter {
   private let carrier: FleetCarrier
   /// What the server has of durable sends, also from conversations before this one.
   private let outcomes: FleetOutcomes
-  /// Who had each durable send written last that has no outcome yet, by the name of its row.
-  private var underWay: [String: Sender] = [:]
+  /// By the names of their rows.
+  private var underWay: [String: UnderWay] = [:]
   /// Which host answers each question.
   private var questions: [UInt64: String] = [:]
   private var wants = FleetWants()
@@ -240,7 +248,10 @@ final class FleetWriter {
       isAll = ack == nil
       let number = ack.map { ask($0, item.sender) }
       tap.write(message, ack: number)
-      if let name = rowName(item.sender) { underWay[name] = item.sender }
+      if let name = rowName(item.sender) {
+        underWay[name, default: UnderWay(sender: item.sender)].sender = item.sender
+        if let number { underWay[name]?.asks.append(number) }
+      }
       if case .adopted(let name) = item.sender { carrier.wrote(name, ack: number) }
     case .answer(let id, let message):
       if questions.removeValue(forKey: id) != nil { tap.answer(id, message) }
@@ -264,15 +275,14 @@ final class FleetWriter {
     if let outcome = outcomes[name] {
       if let ack, let reply = outcome.reply(to: ack) { tell(item.sender, reply, outcome.end) }
     } else {
-      guard let last = underWay[name], ack == nil || last.life != life else { return false }
+      guard let last = underWay[name], ack == nil || last.sender.life != life else { return false }
       if let ack {
-        let asks = asked.filter { rowName($0.value.sender) == name }
-        // Nobody waits for the answer any more that the server may have given.
-        guard !asks.isEmpty else { return false }
-        for number in asks.keys { asked[number] = Asked(sender: item.sender, id: ack) }
+        // An answer to what is not awaited any more would not be heard.
+        guard !last.asks.isEmpty else { return false }
+        for number in last.asks { asked[number] = Asked(sender: item.sender, id: ack) }
       }
       carrier.letGo(name)
-      underWay[name] = item.sender
+      underWay[name]?.sender = item.sender
     }
     unseen.append(Unseen(sender: item.sender, mark: given, isAll: ack == nil))
     return true
@@ -292,6 +302,9 @@ final class FleetWriter {
     guard let found else { return }
     asked[found.key] = nil
     tap.forget(ack: found.key)
+    guard let name = rowName(found.value.sender) else { return }
+    underWay[name]?.asks.removeAll { $0 == found.key }
+    if underWay[name]?.asks.isEmpty == true { underWay[name] = nil }
   }
 
   private func want(_ interest: Interest, _ sender: Sender) {
@@ -349,7 +362,7 @@ final class FleetWriter {
     }
   }
 
-  /// The server has a durable send.
+  /// The server has a durable send, or has refused it.
   private func conclude(_ sender: Sender, _ outcome: FleetOutcomes.Outcome) {
     guard let name = rowName(sender) else { return }
     outcomes.note(outcome, of: name)

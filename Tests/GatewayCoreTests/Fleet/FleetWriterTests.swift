@@ -174,6 +174,26 @@ import Testing
     #expect(sink.takeAll() == [] && told(life: 1).contains(.acknowledged(6, RemoteAnswer([]))))
   }
 
+  @Test func aSendThatTheServerHasRefusedIsWrittenWhenItIsSentAgain() {
+    mayWrite()
+    say(1, "one", ack: 4, row: "7")
+    writer.heard(reply: .failed(sink.acks[0], RemoteError("no")))
+    say(2, "one", ack: 5, row: "7")
+    say(1, "one", life: 2, ack: 1, row: "7")
+    scene.settle()
+    #expect(sink.takeAll() == ["one acknowledged", "one acknowledged"])
+  }
+
+  @Test func aSendWhoseAnswerIsNotAwaitedAnyMoreIsWrittenInTheNextLife() {
+    mayWrite()
+    say(1, "one", ack: 4, row: "7")
+    writer.take(
+      FleetUpEntry(host: "b", life: 1, conversation: writer.conversation, number: 2, call: .forget(ack: 4)))
+    writer.flush()
+    say(1, "one", life: 2, ack: 1, row: "7")
+    #expect(sink.takeAll() == ["one acknowledged", "one acknowledged"])
+  }
+
   @Test func aRequestOfAnEarlierProcessIsNotAnsweredToTheNextOneThatUsesItsNumber() {
     mayWrite()
     say(1, "old", ack: 4)

@@ -40,13 +40,14 @@ struct CommandID {
     }
   }
 
-  /// The order of acceptance of sends of one host, by their ids: numbers grow from one process to the next.
-  static func isEarlier(_ a: String, _ b: String) -> Bool {
-    let (first, second) = (digits(of: a), digits(of: b))
-    return (first.utf8.count, first, a) < (second.utf8.count, second, b)
+  /// Ids of sends of one host in the order of their acceptance: numbers grow from one process to the next.
+  static func inOrder(_ ids: [String]) -> [String] {
+    ids.map { (number(of: $0), $0) }.sorted { $0 < $1 }.map(\.1)
   }
 
-  private static func digits(of id: String) -> Substring {
-    id.lastIndex(of: "-").map { id[id.index(after: $0)...] } ?? id[...]
+  /// Zero for what is no id of a send.
+  private static func number(of id: String) -> UInt64 {
+    let start = id.utf8.lastIndex(of: UInt8(ascii: "-")).map { id.utf8.index(after: $0) } ?? id.startIndex
+    return UInt64(id[start...], radix: 36) ?? 0
   }
 }

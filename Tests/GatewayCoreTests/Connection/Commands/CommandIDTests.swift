@@ -12,8 +12,8 @@ import Testing
 
   @Test func sendsOfSeveralLivesStandInTheOrderOfTheirNumbers() {
     let ids = (34...37).map { CommandID(life: $0 < 36 ? "0190a0b3-0000-" : "0190a0b2-ffff-", number: $0).text }
-    #expect(ids.reversed().sorted(by: CommandID.isEarlier) == ids)
-    #expect(["zz", "b", "a"].sorted(by: CommandID.isEarlier) == ["a", "b", "zz"])
+    #expect(CommandID.inOrder(ids.reversed()) == ids)
+    #expect(CommandID.inOrder(["no number", "x-1", "-"]) == ["-", "no number", "x-1"])
   }
 
   @Test func wordsThatWereGivenStay() {
