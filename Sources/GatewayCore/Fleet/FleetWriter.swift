@@ -347,15 +347,11 @@ final class FleetWriter {
     var ends: [String: [String: FleetBoxRow]] = [:]
     while let first = unseen.first, first.mark <= taken || tap.unsentBytes == 0 {
       _ = unseen.popFirst()
-      switch first.sender {
-      case .host(let host, let life, let number, let row):
+      if case .host(let host, let life, let number, let row) = first.sender {
         if life >= numbers[host]?.life ?? 0 { numbers[host] = (life, number) }
-        if first.isAll, let row {
-          ends[host, default: [:]][row] = FleetOutcomes.Outcome.written.end.row
-        }
-        if first.isAll { conclude(first.sender, .written) }
-      case .adopted: if first.isAll { conclude(first.sender, .written) }
+        if first.isAll, let row { ends[host, default: [:]][row] = FleetOutcomes.Outcome.written.end.row }
       }
+      if first.isAll { conclude(first.sender, .written) }
     }
     for (host, written) in numbers.sorted(by: { $0.key < $1.key }) {
       replies.tell(host, .written(upTo: written.last), ends[host] ?? [:], life: written.life)

@@ -105,6 +105,15 @@ import Testing
     #expect(link.life == 3)
   }
 
+  /// Another host takes the link at a master that was replaced, and nobody else knows of it.
+  private func followATakeOverAtAReplacedMaster(_ link: FleetLink) {
+    scene.store.beReplaced()
+    scene.open(scene.take("c"), epoch: "e2")
+    scene.turn(by: .seconds(1))
+    owner.channel = link.dial(owner: owner)
+    scene.turn(by: .seconds(1))
+  }
+
   @Test func aHostThatComesBackToAConversationWhoseNumbersAreKnownBeginsAnotherLife() {
     let own = scene.take("b")
     let conversation = scene.open(own)
@@ -114,12 +123,7 @@ import Testing
     scene.turn(by: .seconds(1))
     owner.channel?.write(message, ack: nil)
     scene.turn(by: .seconds(1))
-    // Another host takes the link at a master that was replaced, and nobody else knows of it.
-    scene.store.beReplaced()
-    scene.open(scene.take("c"), epoch: "e2")
-    scene.turn(by: .seconds(1))
-    owner.channel = link.dial(owner: owner)
-    scene.turn(by: .seconds(1))
+    followATakeOverAtAReplacedMaster(link)
     #expect(link.conversation > conversation && link.life == 1)
     scene.store.failOver()
     scene.turn(by: .seconds(1))
@@ -151,11 +155,7 @@ import Testing
     let link = link()
     owner.channel = link.dial(owner: owner)
     scene.turn(by: .seconds(1))
-    scene.store.beReplaced()
-    scene.open(scene.take("c"), epoch: "e2")
-    scene.turn(by: .seconds(1))
-    owner.channel = link.dial(owner: owner)
-    scene.turn(by: .seconds(1))
+    followATakeOverAtAReplacedMaster(link)
     let (run, undone) = (scene.store.run, link.conversation)
     scene.engine.way.isOpen = false
     scene.store.failOver()
