@@ -64,3 +64,17 @@ struct RawWriter {
     end &+= bytes.count
   }
 }
+
+extension [UInt8] {
+  /// Appends what `body` writes, at most so many bytes.
+  @inline(__always)
+  mutating func append(room: Int, _ body: (inout RawWriter) -> Void) {
+    append(addingCapacity: room) { output in
+      output.withUnsafeMutableBufferPointer { buffer, count in
+        var writer = RawWriter(UnsafeMutableRawBufferPointer(buffer), at: count)
+        body(&writer)
+        count = writer.end
+      }
+    }
+  }
+}

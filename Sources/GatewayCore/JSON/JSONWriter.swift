@@ -201,18 +201,6 @@ extension [UInt8] {
     if magnitude < 10 { return append(UInt8(ascii: "0") &+ UInt8(truncatingIfNeeded: magnitude)) }
     append(room: RawWriter.digitLimit) { $0.put(decimal: magnitude) }
   }
-
-  /// Appends what `body` writes, at most so many bytes.
-  @inline(__always)
-  mutating func append(room: Int, _ body: (inout RawWriter) -> Void) {
-    append(addingCapacity: room) { output in
-      output.withUnsafeMutableBufferPointer { buffer, count in
-        var writer = RawWriter(UnsafeMutableRawBufferPointer(buffer), at: count)
-        body(&writer)
-        count = writer.end
-      }
-    }
-  }
 }
 
 /// Shorthands for the members of an object.

@@ -34,25 +34,21 @@ enum LocalNotification {
     let before = line.count
     let isWhole = kwargs == nil && ack == nil
     var range = 0..<0
-    line.append(addingCapacity: room) { output in
-      output.withUnsafeMutableBufferPointer { buffer, count in
-        var writer = RawWriter(UnsafeMutableRawBufferPointer(buffer), at: count)
-        let origin = count
-        writer.put(#""seq":"#)
-        writer.put(stamp.sequence)
-        writer.put(#","time":"#)
-        writer.put(stamp.time)
-        writer.put(#","event":"#)
-        let start = writer.end
-        if !isString { writer.put("\"") }
-        writer.put(name)
-        if !isString { writer.put("\"") }
-        range = before + start - origin..<before + writer.end - origin
-        writer.put(#","args":["#)
-        writer.put(arguments)
-        if isWhole { writer.put("]}}\n") } else { writer.put("]") }
-        count = writer.end
-      }
+    line.append(room: room) { writer in
+      let origin = writer.end
+      writer.put(#""seq":"#)
+      writer.put(stamp.sequence)
+      writer.put(#","time":"#)
+      writer.put(stamp.time)
+      writer.put(#","event":"#)
+      let start = writer.end
+      if !isString { writer.put("\"") }
+      writer.put(name)
+      if !isString { writer.put("\"") }
+      range = before + start - origin..<before + writer.end - origin
+      writer.put(#","args":["#)
+      writer.put(arguments)
+      if isWhole { writer.put("]}}\n") } else { writer.put("]") }
     }
     if !isWhole { appendRest(kwargs, ack, to: &line) }
     return range

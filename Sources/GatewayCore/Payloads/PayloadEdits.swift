@@ -76,15 +76,11 @@ struct PayloadEdits {
   private static func write(_ edits: ArraySlice<Edit>, of text: RawSpan, _ at: inout Int, into output: inout [UInt8]) {
     guard let last = edits.last else { return }
     let room = max(0, Int(last.start) - at) + edits.count
-    output.append(addingCapacity: room) { output in
-      output.withUnsafeMutableBufferPointer { buffer, count in
-        var writer = RawWriter(UnsafeMutableRawBufferPointer(buffer), at: count)
-        for edit in edits where Int(edit.start) >= at {
-          writer.put(text.extracting(at..<Int(edit.start)))
-          at = Int(edit.start)
-          if edit.change == 0 { writer.put("$") } else { at += Int(edit.change ^ Edit.removal) }
-        }
-        count = writer.end
+    output.append(room: room) { writer in
+      for edit in edits where Int(edit.start) >= at {
+        writer.put(text.extracting(at..<Int(edit.start)))
+        at = Int(edit.start)
+        if edit.change == 0 { writer.put("$") } else { at += Int(edit.change ^ Edit.removal) }
       }
     }
   }
