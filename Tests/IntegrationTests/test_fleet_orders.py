@@ -320,7 +320,7 @@ async def test_on_a_terminal_the_fleet_is_two_tables(hosts, redis):
     text, lines = await shown("fleet")
     assert "\x1b[" in text
     assert lines[0][:7] == ["fleet", "test", "this", "host", "is", "h0", "Redis"]
-    assert lines[2] == ["HOST", "STATE", "HEARD", "MAY", "HOLD", "HAS", "LIVES", "VERSION"]
+    assert lines[2] == ["HOST", "STATE", "HEARD", "MAY", "HOLD", "HAS", "VERSION"]
     assert [line[:2] for line in lines[3:5]] == [["h0", "here"], ["h1", "alive"]] or lines[4][1] == "unknown"
     assert lines[6][:2] == ["UPSTREAM", "HOLDER"] and lines[7][0] == "chat" and "up" in lines[7]
     _, lines = await shown("status")

@@ -98,7 +98,8 @@ final class Fleet {
     (own.servers, own.isReplicated) = (options.redis.map(\.host), options.copies > 0)
     let engine = engine.share(of: place)
     own.agreement = agreement
-    let link = FleetLink(own, engine: engine, timers: seams.timers, details: details(agreement))
+    let wall = UInt64(max(0, seams.time.wallMilliseconds))
+    let link = FleetLink(own, engine: engine, timers: seams.timers, life: wall, details: details(agreement))
     link.onNamesake = { [weak self] in self?.takeAnotherName() }
     link.box.hasDisk = options.durable == .host
     link.box.onNews = { [weak self] in self?.onSend(place, $0) }

@@ -54,7 +54,8 @@ final class FleetLink {
   /// The link to the server was closed, by whatever host had it.
   var onDown: () -> Void = {}
 
-  /// `life` is the last one of this host, as far as the disk knows.
+  /// Its lives have numbers behind `life`, by the clock: a failover may undo the last ones of an earlier process, whose
+  /// numbers the holder knows.
   init(
     _ settings: FleetSettings, engine: any FleetEngine, timers: Timers, life: UInt64 = 0,
     details: FleetHostDetails = FleetHostDetails()
@@ -290,7 +291,7 @@ final class FleetLink {
     settings.host = host
     box.rename(host)
     (readReplies, flights, conversation) = (.start, FleetFlights(), 0)
-    presence = FleetPresence(adopt: settings.adopt)
+    presence = FleetPresence(adopt: settings.adopt, last: presence.last)
     if engine.server != nil { tell(.gained) }
   }
 

@@ -45,7 +45,7 @@ struct FleetPresence: Equatable, Sendable {
   private(set) var last: UInt64
   private var isReached = false
 
-  /// `adopt` is how long a host may be silent, `last` its last life as far as the disk knows.
+  /// `adopt` is how long a host may be silent; the first life has a number behind `last`.
   init(adopt: Duration, last: UInt64 = 0) {
     interval = adopt / 3
     self.last = last

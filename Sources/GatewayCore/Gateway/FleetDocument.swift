@@ -189,7 +189,7 @@ enum FleetDocument {
       .list(
         .object([
           .always("upstream", .text), .always("namespace", .text), .always("holds", .boolean),
-          .always("life", .count, "How often it has joined, or was taken for dead."),
+          .always("life", .count, "A number that grows whenever it joins, or is taken for dead."),
           .always("differs", .list(.text), "Settings that it has otherwise than the holder."),
         ]))),
   ])

@@ -13,7 +13,7 @@ enum FleetCommand: Subcommand {
     summary: "show the hosts that share links, give a link to another host, leave",
     details: [
       "Shows the hosts of the fleet and which of them has the link of each upstream: on a terminal as tables; otherwise, "
-        + "or with --json, as one JSON object. LIVES is how often a host has joined, or was taken for dead.",
+        + "or with --json, as one JSON object.",
       "move gives the link of UPSTREAM to HOST, or to any other host than the present one, and returns when that has it. "
         + "Any host of the fleet may be asked. It needs the right 'admin' on the upstream.",
       "leave gives everything that this host has to others, as before its maintenance; it takes nothing until it is "

@@ -41,20 +41,18 @@ struct FleetView {
 
   private func hosts() -> String {
     var table = Table(
-      ["HOST", "STATE", "HEARD", "MAY HOLD", "HAS", "LIVES", "VERSION"], elastic: ["HOST", "HAS"],
-      expendable: ["VERSION", "LIVES", "HEARD", "MAY HOLD", "HAS"])
+      ["HOST", "STATE", "HEARD", "MAY HOLD", "HAS", "VERSION"], elastic: ["HOST", "HAS"],
+      expendable: ["VERSION", "HEARD", "MAY HOLD", "HAS"])
     for host in document["hosts"]?.elements ?? [] {
       let upstreams = host["upstreams"]?.elements ?? []
       let held = upstreams.filter { $0["holds"]?.boolValue == true }.map(name)
-      let lives = upstreams.compactMap { $0["life"]?.integerValue }.max()
       let notes = upstreams.compactMap(difference)
       table.add(
         [
           .init(host["host"]?.stringValue ?? "?"), state(host),
           .init(host["here"]?.boolValue == true ? "-" : host["heard"]?.integerValue.map(span) ?? "-"),
           .init(host["may_hold"]?.boolValue == true ? "yes" : "no"),
-          .init(held.isEmpty ? "-" : held.joined(separator: " ")), .init(lives.map(String.init) ?? "-"),
-          .init(host["version"]?.stringValue ?? "-"),
+          .init(held.isEmpty ? "-" : held.joined(separator: " ")), .init(host["version"]?.stringValue ?? "-"),
         ], notes: notes)
     }
     return table.isEmpty ? sentence("no hosts are known") : table.text(palette, width: width)

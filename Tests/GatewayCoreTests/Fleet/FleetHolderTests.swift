@@ -105,6 +105,24 @@ import Testing
     }
   }
 
+  @Test func whatAHostSaysIsWrittenThatIsRestartedAfterAFailoverHasUndoneItsLife() {
+    for seed in Self.first..<(Self.first + Self.quietCount) {
+      let rig = run(seed) { rig in
+        var host: FleetRigHost?
+        rig.network.after(.seconds(2)) { [rig] in
+          rig.store.beReplaced()
+          host = rig.hosts.first { !$0.holder.holds }.map(rig.restart)
+        }
+        rig.network.after(.seconds(3)) { [rig] in
+          host?.kill()
+          rig.failOver()
+          host = host.map(rig.restart)
+        }
+      }
+      #expect(rig.problems == [], "seed \(seed)")
+    }
+  }
+
   @Test func whoIsStoppedBetweenTheLookAtTheClockAndTheCallWritesThatOneCallLate() {
     var options = FleetRig.Options()
     options.faults = []

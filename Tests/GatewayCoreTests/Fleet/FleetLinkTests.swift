@@ -88,7 +88,7 @@ import Testing
     #expect(joined("a")?.life == 2)
     link.rename("a-7")
     scene.turn(by: .seconds(1))
-    #expect(link.life == 1)
+    #expect(link.life == 2)
     #expect(joined("a-7")?.details.instance == "one")
     #expect(joined("a")?.details.instance == "two")
   }

@@ -40,6 +40,16 @@ import Testing
     #expect(left != nil && scene.store.hostRow(hosts, "b") == left)
   }
 
+  @Test func aLifeHasANumberBehindThoseOfEarlierProcessesAlsoWhereTheFleetHasForgottenThem() throws {
+    let start = UInt64(scene.time.wallMilliseconds)
+    scene.turn(by: .seconds(1))
+    let first = try #require(fleet.link(of: place)?.life)
+    #expect(first > start)
+    fleet.link(of: place)?.rename("c")
+    scene.turn(by: .seconds(1))
+    #expect(try #require(fleet.link(of: place)?.life) > first)
+  }
+
   @Test func takingALinkAndGivingItUpIsReportedWithTheOtherHost() {
     var reports: [FleetReport] = []
     fleet.onReport = { reports.append($0) }

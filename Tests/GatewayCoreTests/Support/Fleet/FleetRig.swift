@@ -204,6 +204,14 @@ final class FleetRig {
     }
   }
 
+  /// A host's process dies, and another one begins.
+  func restart(_ host: FleetRigHost) -> FleetRigHost {
+    guard let place = hosts.firstIndex(where: { $0 === host }) else { return host }
+    host.kill()
+    hosts[place] = start(place)
+    return hosts[place]
+  }
+
   // MARK: - What happens
 
   func opened(_ host: FleetRigHost) { opened += 1 }

@@ -84,7 +84,7 @@ final class FleetRigHost {
     engine.way.delay = 0...3
     engine.way.reach = 1...60
     engine.way.doubled = 20
-    link = FleetLink(settings, engine: engine, timers: timers)
+    link = FleetLink(settings, engine: engine, timers: timers, life: UInt64(clock.wallMilliseconds))
     rig = FleetRigConnector(world.server, self)
     holder = FleetHolder(settings, rig, engine: engine, timers: timers, random: world.random) { [link] in link.tops }
     program = FleetRigProgram(self, world)
