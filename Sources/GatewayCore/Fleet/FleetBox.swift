@@ -193,22 +193,46 @@ final class FleetBox {
       return onSettled()
     }
     let present = round
-    engine.rows(of: box, own.map(\.1) + strange) { [weak self] boxed in
-      guard let self, round == present, case .done(let boxed) = boxed else { return }
-      engine.rows(of: place.key(.adopted), own.map { self.adoptedName($0.1) }) { [weak self] adopted in
-        guard let self, round == present, case .done(let adopted) = adopted else { return }
-        for (number, name) in own { settle(number, boxed[name], adopted[adoptedName(name)]) }
-        for name in strange { if let row = boxed[name] { find(name, row) } }
-        guard round == present else { return }
+    look(for: own) { [weak self] in
+      guard let self, round == present else { return }
+      read(strange) { [weak self] in
+        guard let self, round == present else { return }
         settle(known.dropFirst(Self.portion), unknown.dropFirst(strange.count))
       }
     }
   }
 
-  private func settle(_ number: UInt64, _ boxed: [UInt8]?, _ adopted: [UInt8]?) {
+  /// Finds where rows are that this host knows. What still waits in its box is not read for that: there may be much of it.
+  private func look(for own: [(UInt64, String)], _ done: @escaping () -> Void) {
+    guard let life, !own.isEmpty else { return done() }
+    let present = round
+    engine.run(FleetFind(place: place, host: host, life: life, names: own.map(\.1))) { [weak self] boxed in
+      guard let self, round == present else { return }
+      if case .fenced = boxed { return onFenced(life) }
+      guard case .done(let boxed) = boxed, boxed.count == own.count else { return }
+      engine.rows(of: place.key(.adopted), own.map { self.adoptedName($0.1) }) { [weak self] adopted in
+        guard let self, round == present, case .done(let adopted) = adopted else { return }
+        for ((number, name), boxed) in zip(own, boxed) { settle(number, boxed, adopted[adoptedName(name)]) }
+        done()
+      }
+    }
+  }
+
+  /// Reads rows that this host does not know.
+  private func read(_ strange: ArraySlice<String>, _ done: @escaping () -> Void) {
+    guard !strange.isEmpty else { return done() }
+    let present = round
+    engine.rows(of: box, Array(strange)) { [weak self] boxed in
+      guard let self, round == present, case .done(let boxed) = boxed else { return }
+      for name in strange { if let row = boxed[name] { find(name, row) } }
+      done()
+    }
+  }
+
+  private func settle(_ number: UInt64, _ boxed: FleetFound, _ adopted: [UInt8]?) {
     guard let row = rows[number] else { return }
-    switch (boxed.flatMap { FleetBoxRow($0) }, adopted.flatMap { FleetBoxRow($0) }) {
-    case (.finished(let fields)?, _), (_, .finished(let fields)?):
+    switch (boxed, adopted.flatMap { FleetBoxRow($0) }) {
+    case (.finished(let fields), _), (_, .finished(let fields)?):
       if adopted != nil { rows[number]?.place = .adopted }
       onNews(.outcome(number, fields))
       finish(number)
@@ -218,11 +242,11 @@ final class FleetBox {
         if row.place == .fresh { onNews(.boxed(number)) }
         onNews(.adopted(number))
       }
-    case (.waiting?, nil):
+    case (.waiting, nil):
       rows[number]?.place = .boxed
       if row.place == .fresh { onNews(.boxed(number)) }
       if row.place == .adopted { onNews(.returned(number)) }
-    case (nil, nil):
+    case (.missing, nil):
       rows[number]?.place = .fresh
       if row.place == .adopted { onNews(.returned(number)) }
     }
@@ -252,7 +276,7 @@ final class FleetBox {
       guard let self else { return }
       isLooking = false
       guard round == present, case .done(let adopted) = adopted else { return }
-      for (number, name) in own where rows[number]?.place == .adopted { settle(number, nil, adopted[name]) }
+      for (number, name) in own where rows[number]?.place == .adopted { settle(number, .missing, adopted[name]) }
       guard round == present, !numbers.dropFirst(Self.portion).isEmpty else { return copyFresh() }
       look(at: numbers.dropFirst(Self.portion))
     }

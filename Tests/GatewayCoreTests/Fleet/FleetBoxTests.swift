@@ -90,6 +90,19 @@ import Testing
     #expect(scene.store.rows(of: box).keys.sorted() == ["7"])
   }
 
+  @Test func whatWaitsInTheBoxIsNotReadAgainOnANewConnection() {
+    for number in 1...100 as ClosedRange<UInt64> { link.box.put(number, FleetFields()) }
+    _ = takeNotes()
+    scene.engine.read = []
+    scene.engine.way.isOpen = false
+    scene.engine.cut()
+    scene.settle()
+    scene.engine.way.isOpen = true
+    scene.turn(by: .seconds(11))
+    #expect(link.box.isSettled && takeNotes() == [])
+    #expect(!scene.engine.read.contains(box))
+  }
+
   /// It has followed another server, and is the master once more.
   @Test func whatTheSameServerHasLostIsBoxedAgain() {
     link.box.put(7, FleetFields())

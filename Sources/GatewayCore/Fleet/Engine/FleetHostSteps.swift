@@ -112,6 +112,45 @@ struct FleetPut: FleetStep {
   static func result(_ reply: FleetReply) -> Bool? { number(reply).map { $0 == 1 } }
 }
 
+/// Where durable sends of a host are: in its box or not, and what became of them. What waits is not read.
+struct FleetFind: FleetStep {
+  static let name = FleetStepName.find
+  var place: FleetPlace
+  var host: String
+  var life: UInt64
+  /// Of the rows.
+  var names: [String]
+
+  var keys: [FleetKey] { [place.key(.hosts), place.key(.box(host: host))] }
+  var arguments: [[UInt8]] { Array(texts: host, String(life)) + names.map { Array($0.utf8) } }
+
+  static func result(_ reply: FleetReply) -> [FleetFound]? {
+    guard case .array(let rows) = reply else { return nil }
+    let found = rows.compactMap(found)
+    return found.count == rows.count ? found : nil
+  }
+
+  private static func found(_ reply: FleetReply) -> FleetFound? {
+    switch reply {
+    case .null: .missing
+    case .bytes(let bytes):
+      switch FleetBoxRow(bytes) {
+      case .waiting?: .waiting
+      case .finished(let fields)?: .finished(fields)
+      // Nothing that a host has put.
+      case nil: .missing
+      }
+    case .integer, .array: nil
+    }
+  }
+}
+
+/// What a box has of a send.
+enum FleetFound: Equatable, Sendable {
+  case missing, waiting
+  case finished(FleetFields)
+}
+
 /// A row of a box: a send that waits, or what became of one.
 enum FleetBoxRow: Equatable, Sendable {
   case waiting(FleetFields)

@@ -11,7 +11,7 @@ protocol FleetStep: Equatable, Sendable {
   static func result(_ reply: FleetReply) -> Result?
 }
 
-/// The eleven steps. `own` is `TERM@HOST` as in the lease, `life` a host's; where they are not what the engine has the step
+/// The twelve steps. `own` is `TERM@HOST` as in the lease, `life` a host's; where they are not what the engine has the step
 /// is fenced. A number is written in decimal digits, a mark as `1` or nothing. Fields of a marker are those of
 /// `FleetMarker`.
 ///
@@ -28,6 +28,7 @@ protocol FleetStep: Equatable, Sendable {
 /// | `join` | hosts box | host, life, details | the next life behind this and the one that is there, beat 0 | life, then the name of each row |
 /// | `alive` | hosts | host, life, details | raises the host's beat | beat |
 /// | `put` | hosts box | host, life, name, row | sets the row | 1 |
+/// | `find` | hosts box | host, life, names | nothing | of each name: null, `+` for a send that waits, or the row that says what became of it |
 ///
 /// `take` in full: `term` becomes one more than the larger of the lease's and the argument's; `c` one more than the largest
 /// of the lease's, the stream's last and the argument's; `seq` is the last event's or, of a marker, its `s`; where the
@@ -40,15 +41,18 @@ protocol FleetStep: Equatable, Sendable {
 ///
 /// A row of `hosts` is `LIFE:BEAT:DETAILS`.
 enum FleetStepName: String, CaseIterable, Sendable {
-  case take, beat, move, release, open, down, done, adopt, join, alive, put
+  case take, beat, move, release, open, down, done, adopt, join, alive, put, find
 
   /// Whether it counts only when as many copies have it as the fleet wants. What is fenced or refused counts at once.
   var mustLast: Bool {
     switch self {
     case .take, .beat, .move, .open, .adopt, .join, .alive, .put: true
-    case .release, .down, .done: false
+    case .release, .down, .done, .find: false
     }
   }
+
+  /// Whether it replies with a list that is as long as a box: the length is not known beforehand.
+  var repliesWithList: Bool { self == .join || self == .find }
 }
 
 /// A term of holding: which it is, and whose.

@@ -1,4 +1,4 @@
-/// The eleven steps as scripts of Redis. Each begins by comparing the caller's own with what is there, and then does all or
+/// The twelve steps as scripts of Redis. Each begins by comparing the caller's own with what is there, and then does all or
 /// nothing. `FleetStepName` has the table of what they take and answer.
 ///
 /// Numbers are written by `%.0f`: a number of Lua that becomes text by itself has 14 digits.
@@ -16,6 +16,7 @@ enum FleetScripts {
     case .join: alsoWhenFull + join
     case .alive: guardedByLife + alsoWhenFull + alive
     case .put: guardedByLife + put
+    case .find: guardedByLife + find
     }
   }
 
@@ -178,5 +179,15 @@ enum FleetScripts {
   private static let put = """
     redis.call('HSET', KEYS[2], ARGV[3], ARGV[4])
     return 1
+    """
+
+  private static let find = """
+    local found = {}
+    for i = 3, #ARGV do
+      local row = redis.call('HGET', KEYS[2], ARGV[i])
+      if row and string.sub(row, 1, 1) == '+' then row = '+' end
+      found[i - 2] = row
+    end
+    return found
     """
 }

@@ -87,9 +87,8 @@ final class RedisPipeline {
     let isKnown = knownScripts.contains(name)
     knownScripts.insert(name)
     let mustLast = settings.copies > 0 && name.mustLast
-    // The length of a box is not known beforehand: it has a row for each send.
     let subject = keys.first.map { Subject(call: name.shown, key: $0, others: keys.dropFirst()) }
-    enter(subject, isList: name == .join, mustLast: mustLast) { writer in
+    enter(subject, isList: name.repliesWithList, mustLast: mustLast) { writer in
       writer.write(isKnown ? "EVALSHA" : "EVAL") {
         $0.append(isKnown ? FleetScripts.digest(of: name) : FleetScripts.text(of: name))
         $0.append(keys.count)
@@ -229,6 +228,7 @@ extension FleetStepName {
     case .join: "JOIN"
     case .alive: "ALIVE"
     case .put: "PUT"
+    case .find: "FIND"
     }
   }
 }

@@ -145,6 +145,18 @@ extension FleetEngineCase {
       let again = FleetJoin(place: place, host: "b", life: 1, details: details)
       #expect(try bench.step(again) == .done(FleetJoined(life: 3, names: [])))
     },
+    FleetEngineCase("a host finds where its sends are, and what waits is not read") { bench throws in
+      let place = bench.place
+      let join = FleetJoin(place: place, host: "b", life: 6, details: FleetHostDetails())
+      #expect(try bench.step(join) == .done(FleetJoined(life: 7, names: [])))
+      for (name, row) in [("1", FleetBoxRow.waiting(FleetEngineListener.sample)), ("2", .finished(FleetFields()))] {
+        #expect(try bench.step(FleetPut(place: place, host: "b", life: 7, name: name, row: row)) == .done(true))
+      }
+      var find = FleetFind(place: place, host: "b", life: 7, names: ["3", "2", "1"])
+      #expect(try bench.step(find) == .done([.missing, .finished(FleetFields()), .waiting]))
+      find.life = 6
+      #expect(try bench.step(find) == .fenced)
+    },
     FleetEngineCase("outcomes and the reply go in one step, twice is once") { bench throws in
       _ = try bench.take("a")
       let (place, own) = (bench.place, FleetOwn(term: 1, host: "a"))

@@ -46,6 +46,8 @@ final class FleetMemoryEngine: FleetEngine, FleetStoreListener {
   var failure: UpstreamFailure?
   var refusals: [FleetPlace: UpstreamFailure] = [:]
   var onReport: (FleetReport) -> Void = { _ in }
+  /// The tables whose rows were asked for.
+  var read: Set<FleetKey> = []
 
   func refusal(of place: FleetPlace) -> UpstreamFailure? { refusals[place] }
 
@@ -206,6 +208,7 @@ final class FleetMemoryEngine: FleetEngine, FleetStoreListener {
   }
 
   func rows(of key: FleetKey, _ names: [String]?, _ done: @escaping (FleetOutcome<[String: [UInt8]]>) -> Void) {
+    read.insert(key)
     call({ store in .done(store.rows(of: key).filter { names?.contains($0.key) ?? true }) }, done)
   }
 

@@ -1,17 +1,21 @@
 @testable import GatewayCore
 
-/// The eleven steps as `FleetStepName` describes them.
+/// The twelve steps as `FleetStepName` describes them.
 extension FleetStore {
   func run(_ name: FleetStepName, _ keys: [FleetKey], _ arguments: [[UInt8]]) -> Answer {
     let texts = arguments.map { String(decoding: $0, as: UTF8.self) }
     switch name {
     case .take: return take(keys, texts)
     case .join: return join(keys, texts, details: arguments[2])
-    case .alive, .put:
+    case .alive, .put, .find:
       guard let row = hostRow(keys[0], texts[0]), String(row.life) == texts[1] else { return .fenced }
       if name == .put {
         set(keys[1], texts[2], arguments[3])
         return .reply(.integer(1))
+      }
+      if name == .find {
+        let found = texts.dropFirst(2).map { rows(of: keys[1])[$0] }
+        return .reply(.array(found.map { $0.map { .bytes($0.first == UInt8(ascii: "+") ? [$0[0]] : $0) } ?? .null }))
       }
       guard let beat = row.beat else { return .fenced }
       setHost(keys[0], texts[0], life: row.life, beat: beat + 1, details: arguments[2])
@@ -20,7 +24,7 @@ extension FleetStore {
       guard text(keys[0], "own") == texts[0] else { return .fenced }
     }
     switch name {
-    case .take, .join, .alive, .put: return .fenced
+    case .take, .join, .alive, .put, .find: return .fenced
     case .beat:
       let beat = number(keys[0], "beat") + 1
       set(
