@@ -2,7 +2,10 @@
 
 import asyncio
 
+import pytest
+
 from fleet_hosts import held, holder, hosts, needs_redis, ready, redis  # pylint: disable=unused-import
+from local_client import CallError
 from patience import SOON, within
 
 pytestmark = needs_redis
@@ -48,6 +51,18 @@ async def test_sends_and_requests_of_every_host_arrive_once(hosts, chat):
         assert [one["args"][0] for one in received if one["args"][0] % 2 == part] == list(range(part, 40, 2))
     for client in clients:
         assert (await client.call("request", upstream="chat", event="echo", args=["x"]))["args"] == ["x"]
+
+
+async def test_what_the_server_would_not_take_fails_on_every_host_and_fails_nothing_else(hosts, chat):
+    two = await hosts(2)
+    await holder(two)
+    # It fits into a line, and is more than the server says that it takes.
+    large = {"upstream": "chat", "event": "e", "args": ["x" * 1_020_000]}
+    for client in [await ready(host) for host in two]:
+        for call, delivery in (("request", {}), ("send", {"delivery": "sent"})):
+            with pytest.raises(CallError, match="PayloadTooLarge"):
+                await client.call(call, **large, **delivery)
+            assert (await client.call("request", upstream="chat", event="echo", args=["x"]))["args"] == ["x"]
 
 
 async def test_a_host_that_comes_late_takes_part_and_has_as_many_events_as_the_others(hosts, chat):

@@ -75,6 +75,12 @@ extension Connection: UpstreamChannelOwner {
     delivery.finish(command, .failed(error))
   }
 
+  func channel(_ channel: any UpstreamChannel, refused write: UnconfirmedWrite, _ problem: MessageProblem) {
+    guard channel === self.channel else { return }
+    if case .awaiting(let ack) = write, enters.answered(ack, RemoteError(problem.clause)) { return }
+    delivery.refused(write, problem)
+  }
+
   func channel(
     _ channel: any UpstreamChannel, progressed id: UInt64, arguments: RawSpan, kwargs: RawSpan?
   ) {

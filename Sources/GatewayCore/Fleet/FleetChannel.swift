@@ -243,7 +243,9 @@ final class FleetChannel {
           self, progressed: id, arguments: answer.args.span.bytes, kwargs: answer.kwargs?.span.bytes)
       }
     case .failed(let id, let error): owner.channel(self, failed: id, error)
-    case .unsayable(let id, let sentence): owner.channel(self, failed: id, RemoteError(sentence))
+    case .refused(let number, let problem):
+      guard case .write(_, let ack, _)? = link.flights[number] else { break }
+      owner.channel(self, refused: ack.map { .awaiting(ack: $0) } ?? .handedOver(number: number), problem)
     case .answered(let interest, let refusal):
       owner.channel(self, answered: interest, refusal.map { UpstreamFailure(.refused, $0) })
     case .withdrew(let id): owner.channel(self, withdrew: id)

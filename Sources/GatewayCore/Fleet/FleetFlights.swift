@@ -23,6 +23,15 @@ struct FleetFlights {
     return all.drained().map(\.entry)
   }
 
+  /// The call of a number; nil where it is confirmed, or was never said.
+  subscript(number: UInt64) -> FleetUpEntry.Call? {
+    // They are numbered one after the other.
+    guard let first = flights.first?.entry.number, number >= first, number - first < UInt64(flights.count) else {
+      return nil
+    }
+    return flights.look(Int(number - first)) { $0.entry.call }
+  }
+
   /// Gives a call the next number.
   mutating func add(_ call: FleetUpEntry.Call, host: String, life: UInt64, conversation: UInt64) -> FleetUpEntry {
     last += 1

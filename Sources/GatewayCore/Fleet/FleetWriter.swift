@@ -373,7 +373,7 @@ final class FleetWriter {
     let end = FleetSendEnd(.refused, reason: problem.word)
     switch item.sender {
     case .host(let host, let life, let number, let row):
-      replies.tell(host, .unsayable(number, problem.clause), row.map { [$0: end.row] } ?? [:], life: life)
+      replies.tell(host, .refused(number: number, problem), row.map { [$0: end.row] } ?? [:], life: life)
       unseen.append(Unseen(sender: .host(host, life: life, number: number, row: nil), mark: given, isAll: true))
     case .adopted(let name): self.end(name, end)
     }
@@ -394,7 +394,7 @@ final class FleetWriter {
       for host in wants.answered(interest, isAgreed: refusal == nil) {
         replies.tell(host, .answered(interest, refusal: refusal))
       }
-    case .written, .unsayable, .withdrew: break
+    case .written, .refused, .withdrew: break
     }
   }
 

@@ -212,6 +212,14 @@ struct WriteConfirmations: Equatable, Sendable {
   var confirmed: UInt64
 }
 
+/// What was written and is not confirmed.
+enum UnconfirmedWrite: Equatable, Sendable {
+  /// It wants an acknowledgement, by its own id.
+  case awaiting(ack: UInt64)
+  /// It wants none; by its number among the confirmations.
+  case handedOver(number: UInt64)
+}
+
 /// Why a server that asked for an answer gets none.
 enum AnswerAbsence: Equatable, Sendable {
   /// There was no client to be asked.
@@ -255,6 +263,9 @@ protocol UpstreamChannelOwner: AnyObject {
   func channel(_ channel: any UpstreamChannel, progressed id: UInt64, arguments: RawSpan, kwargs: RawSpan?)
   /// Instead of an acknowledgement: the application at the other end answered with an error.
   func channel(_ channel: any UpstreamChannel, failed id: UInt64, _ error: RemoteError)
+  /// What was written was given to nobody, and will not be: what the other end of the link knows of the server makes it
+  /// impossible. Only where there are `confirmations`.
+  func channel(_ channel: any UpstreamChannel, refused write: UnconfirmedWrite, _ problem: MessageProblem)
   /// The server's answer to `want(_:)`: nil when it agreed, else why not. A second time, with a reason, when it takes
   /// back what it agreed to.
   func channel(_ channel: any UpstreamChannel, answered interest: Interest, _ refusal: UpstreamFailure?)
@@ -292,6 +303,8 @@ extension UpstreamChannelOwner {
   func channel(_ channel: any UpstreamChannel, withdrew ack: UInt64) {}
   func channel(_ channel: any UpstreamChannel, progressed id: UInt64, arguments: RawSpan, kwargs: RawSpan?) {}
   func channel(_ channel: any UpstreamChannel, failed id: UInt64, _ error: RemoteError) {}
+  /// For owners whose link belongs to this host alone.
+  func channel(_ channel: any UpstreamChannel, refused write: UnconfirmedWrite, _ problem: MessageProblem) {}
   func channel(_ channel: any UpstreamChannel, answered interest: Interest, _ refusal: UpstreamFailure?) {}
   /// For owners that tell nobody.
   func channel(_ channel: any UpstreamChannel, waitsFor failure: UpstreamFailure) {}

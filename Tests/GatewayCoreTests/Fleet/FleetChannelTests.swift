@@ -40,6 +40,26 @@ import Testing
     #expect(owner.takeAll() == ["e1/2 2"])
   }
 
+  @Test func whatTheHolderRefusesIsTheCallThatWasSaidUnderThatNumber() {
+    let own = scene.take("b")
+    let conversation = scene.open(own)
+    let channel = dial()
+    channel.write(message("1"), ack: 3)
+    channel.write(message("2"), ack: 2)
+    channel.write(message("3"), ack: nil)
+    channel.answer(9, message("4"))
+    _ = owner.takeAll()
+    let problem = MessageProblem.tooLarge(limit: 100, size: 101)
+    for (place, number) in zip(1..., [2, 3, 4, 5] as [UInt64]) {
+      let reply = FleetReplyEntry(.refused(number: number, problem), life: 1)
+      let record = FleetRecord(position: FleetPosition(conversation, UInt64(place)), fields: reply.fields)
+      scene.run(FleetDone(place: scene.place, own: own, host: "a", reply: record))
+    }
+    scene.settle()
+    let end = "it has 101 bytes, and the server takes at most 100"
+    #expect(owner.takeAll() == ["refused awaiting(ack: 2): \(end)", "refused handedOver(number: 3): \(end)"])
+  }
+
   @Test func aChannelWaitsForAConversation() {
     _ = scene.take("b")
     let channel = dial()

@@ -104,7 +104,7 @@ import Testing
     say(2, "two")
     scene.turn(by: .milliseconds(50))
     #expect(sink.takeAll() == ["two"])
-    #expect(told().first == .unsayable(1, "it has 101 bytes, and the server takes at most 100"))
+    #expect(told().first == .refused(number: 1, .tooLarge(limit: 100, size: 101)))
     #expect(told().last == .written(upTo: 2))
   }
 

@@ -32,6 +32,25 @@ import Testing
     #expect(client.read().isEmpty)
   }
 
+  @Test func whatTheOtherEndOfTheLinkRefusesFailsThatCallAlone() {
+    let harness = GatewayHarness()
+    let client = harness.client()
+    client.call("subscribe", #"{"upstream":"chat"}"#, id: 1)
+    harness.upstream.channel.accept()
+    harness.upstream.channel.confirmed = 0
+    client.read()
+    client.call("request", Self.request, id: 2)
+    client.call("send", #"{"upstream":"chat","event":"e","delivery":"sent"}"#, id: 3)
+    client.call("request", Self.request, id: 4)
+    harness.upstream.channel.refuse(.handedOver(number: 2))
+    harness.upstream.channel.refuse(.awaiting(ack: 1))
+    let ends = HarnessClient.values(client.read())
+    #expect(ends.map { $0["id"]?.integerValue } == [3, 4])
+    #expect(ends.allSatisfy { $0["error"]?["data"]?["type"]?.stringValue == "PayloadTooLarge" })
+    harness.upstream.channel.acknowledge(0, "1")
+    #expect(client.read() == [#"{"jsonrpc":"2.0","id":2,"result":{"args":[1]}}"#])
+  }
+
   @Test func aDeadlineBeforeTheWriteIsUpstreamDownAndTheCommandIsTakenBack() {
     let harness = GatewayHarness()
     let client = harness.client()

@@ -113,6 +113,11 @@ final class FakeChannel: UpstreamChannel {
   /// How often the gateway asked what the kernel has not taken.
   var looks = 0
   var isCongested = false
+  /// Set: what was written is sent when it is confirmed up to that number.
+  var confirmed: UInt64?
+  var confirmations: WriteConfirmations? {
+    confirmed.map { WriteConfirmations(written: UInt64(written.count), confirmed: $0) }
+  }
   var isRecovered = false
   var facts = ChannelFacts(link: "link", protocols: [("fake", 1)])
 
@@ -172,6 +177,9 @@ final class FakeChannel: UpstreamChannel {
   func fail(_ failure: UpstreamFailure) {
     isFailed = true
     owner?.channelEnded(self, failure)
+  }
+  func refuse(_ write: UnconfirmedWrite) {
+    owner?.channel(self, refused: write, .tooLarge(limit: 100, size: 101))
   }
   func fail(_ reason: DownReason) { fail(UpstreamFailure(reason, "the test says so")) }
 

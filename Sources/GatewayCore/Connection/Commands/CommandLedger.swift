@@ -111,6 +111,14 @@ struct CommandLedger {
     return taken
   }
 
+  /// Takes out the one that was handed over under a number.
+  mutating func takeHandedOver(_ number: UInt64) -> Command? {
+    let place = handedOver.firstIndex { if case .handedOver(number) = $0.stage { true } else { false } }
+    guard let command = place.map({ handedOver.remove(at: $0) }) else { return nil }
+    command.stage = .apart
+    return command
+  }
+
   /// Takes out what was handed over and is not written again: whether it has arrived is unknown.
   mutating func takeUnconfirmed() -> [Command] {
     guard handedOver.contains(where: { !$0.isStored }) else { return [] }

@@ -69,7 +69,11 @@ final class Delivery {
   }
 
   /// The channel takes nothing any more. Nothing is written from now on.
-  func linkEnded() { channel = nil }
+  func linkEnded() {
+    // What somebody else has confirmed, perhaps in the same breath, was sent: the next link must not carry it again.
+    if channel?.confirmations != nil { for command in takeSent() { settle(command, .written) } }
+    channel = nil
+  }
 
   /// What was under way on the link ends, or queues again.
   func putBack(_ failure: UpstreamFailure) {
@@ -288,6 +292,24 @@ final class Delivery {
     if let writtenAt = command.flight?.writtenAt {
       commands.latencies.add((context.time.received - writtenAt).nanoseconds)
     }
+    conclude(command, outcome)
+  }
+
+  /// What was written has not been given to the server, and will not be.
+  func refused(_ write: UnconfirmedWrite, _ problem: MessageProblem) {
+    switch write {
+    case .awaiting(let ack):
+      guard let command = awaiting(ack) else { return }
+      command.retry?.writes -= 1
+      conclude(command, .impossible(problem))
+    case .handedOver(let number):
+      guard let command = commands.takeHandedOver(number) else { return }
+      end(command, .impossible(problem))
+      if !connection.isOccupied { connection.review() }
+    }
+  }
+
+  private func conclude(_ command: Command, _ outcome: CommandOutcome) {
     guard command.retry == nil else { return finishTry(command, outcome) }
     guard commands.land(command) != nil else { return }
     settle(command, outcome)

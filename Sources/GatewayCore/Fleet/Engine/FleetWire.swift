@@ -166,8 +166,9 @@ struct FleetReplyEntry: Equatable, Sendable {
     case acknowledged(UInt64, RemoteAnswer)
     case progressed(UInt64, RemoteAnswer)
     case failed(UInt64, RemoteError)
-    /// A message of that number was not written, and will not be: what is known of the server makes it impossible.
-    case unsayable(UInt64, String)
+    /// What the host said under that number was not written, and will not be: what is known of the server makes it
+    /// impossible.
+    case refused(number: UInt64, MessageProblem)
     /// The server agrees, or with a sentence does not.
     case answered(Interest, refusal: String?)
     /// The server does not want the answer any more.
@@ -200,9 +201,9 @@ struct FleetReplyEntry: Equatable, Sendable {
       fields.add("fail", id)
       fields.add("n", error.name)
       error.answer.add(to: &fields)
-    case .unsayable(let number, let sentence):
+    case .refused(let number, let problem):
       fields.add("not", number)
-      fields.add("r", sentence)
+      problem.add(to: &fields)
     case .answered(let interest, let refusal):
       fields.add("p", FleetWire.bytes(of: interest))
       if let refusal { fields.add("r", refusal) }
@@ -228,10 +229,32 @@ struct FleetReplyEntry: Equatable, Sendable {
       number.flatMap { id in
         answer.flatMap { answer in fields.text("n").map { .failed(id, RemoteError($0, answer)) } }
       }
-    case "not": number.map { .unsayable($0, fields.text("r") ?? "") }
+    case "not": number.map { .refused(number: $0, MessageProblem(fields)) }
     case "p": FleetWire.interest(first.value).map { .answered($0, refusal: fields.text("r")) }
     case "gone": number.map { .withdrew($0) }
     default: nil
+    }
+  }
+}
+
+extension MessageProblem {
+  /// `w` the word, and either `m` the limit and `z` the size or `r` the sentence.
+  fileprivate func add(to fields: inout FleetFields) {
+    fields.add("w", word)
+    switch self {
+    case .invalid(let sentence), .outdated(let sentence): fields.add("r", sentence)
+    case .tooLarge(let limit, let size):
+      fields.add("m", UInt64(limit))
+      fields.add("z", UInt64(size))
+    }
+  }
+
+  fileprivate init(_ fields: FleetFields) {
+    let sentence = fields.text("r") ?? "the server does not take it"
+    if let limit = fields.number("m"), let size = fields.number("z") {
+      self = .tooLarge(limit: Int(clamping: limit), size: Int(clamping: size))
+    } else {
+      self = fields.text("w") == Self.outdated(sentence).word ? .outdated(sentence) : .invalid(sentence)
     }
   }
 }

@@ -143,6 +143,34 @@ import Testing
     #expect(store.stored.first?.message.body == [])
   }
 
+  @Test func whatWasConfirmedRightBeforeTheLinkEndedIsNotWrittenAgain() {
+    connect()
+    harness.upstream.channel.confirmed = 1
+    send("a", id: 1)
+    send("b", id: 2)
+    store.settle()
+    harness.upstream.channel.confirmed = 2
+    harness.upstream.channel.fail(.fleet)
+    #expect(states() == ["a sent", "b queued"])
+    harness.client(uid: 0).call("reconnect", #"{"upstream":"chat"}"#)
+    harness.upstream.channel.accept()
+    #expect(written == ["b []"])
+  }
+
+  @Test func whatTheOtherEndOfTheLinkRefusesIsNotSent() {
+    connect()
+    harness.upstream.channel.confirmed = 1
+    send("a", id: 1)
+    send("b", #","retries":3"#, id: 2)
+    send("c", id: 3)
+    store.settle()
+    harness.upstream.channel.refuse(.handedOver(number: 2))
+    harness.upstream.channel.refuse(.awaiting(ack: 0))
+    harness.upstream.channel.confirmed = 4
+    harness.pass(.milliseconds(100))
+    #expect(states() == ["a refused", "b refused", "c sent"])
+  }
+
   @Test func theKernelIsAskedSoonAndThenLessAndLessOften() {
     sendIntoAFullSocket("a")
     harness.pass(.microseconds(500))

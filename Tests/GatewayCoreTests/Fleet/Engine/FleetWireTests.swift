@@ -28,7 +28,8 @@ import Testing
     let calls: [FleetReplyEntry.Call] = [
       .written(upTo: 12), .acknowledged(1, answer), .acknowledged(2, RemoteAnswer([])), .progressed(3, answer),
       .acknowledged(4, RemoteAnswer(tooLong: 1 << 30)), .acknowledged(5, .unreadable),
-      .failed(6, RemoteError("wamp.error", answer)), .unsayable(7, "it is too large"),
+      .failed(6, RemoteError("wamp.error", answer)), .refused(number: 7, .tooLarge(limit: 100, size: 101)),
+      .refused(number: 8, .invalid("no")), .refused(number: 9, .outdated("other")),
       .answered(Interest(.all), refusal: nil), .answered(Interest(.name(ExactText("a"))), refusal: "no"), .withdrew(8),
     ]
     for call in calls {

@@ -115,6 +115,9 @@ final class FleetOwner: UpstreamChannelOwner {
   func channel(_ channel: any UpstreamChannel, acknowledged id: UInt64, arguments: RawSpan, kwargs: RawSpan?) {
     heard.append("acknowledged \(id)")
   }
+  func channel(_ channel: any UpstreamChannel, refused write: UnconfirmedWrite, _ problem: MessageProblem) {
+    heard.append("refused \(write): \(problem.clause)")
+  }
   func channelHasNewCredentials(_ channel: any UpstreamChannel) {}
 }
 
