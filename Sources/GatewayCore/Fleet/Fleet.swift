@@ -101,7 +101,6 @@ final class Fleet {
     let wall = UInt64(max(0, seams.time.wallMilliseconds))
     let link = FleetLink(own, engine: engine, timers: seams.timers, life: wall, details: details(agreement))
     link.onNamesake = { [weak self] in self?.takeAnotherName() }
-    link.box.hasDisk = options.durable == .host
     link.box.onNews = { [weak self] in self?.onSend(place, $0) }
     var holder: FleetHolder?
     if options.hold.mayHold {

@@ -5,7 +5,7 @@
 /// |---|---|
 /// | fresh: this host has it, the engine perhaps not | put again on every new connection → boxed |
 /// | boxed | its host writes it; its outcome is heard, or found here → finished |
-/// | adopted: this host was taken for dead, and whoever holds writes it | its outcome is found → finished. The engine has lost it → fresh |
+/// | adopted: this host was taken for dead, and whoever holds writes it | its outcome is found in the box → finished. The engine has lost it → fresh |
 /// | leaving: it has its outcome | removed on every new connection, until the engine has said that it is → forgotten |
 final class FleetBox {
   /// What becomes of a row.
@@ -35,12 +35,17 @@ final class FleetBox {
   let place: FleetPlace
   private(set) var host: String
   private let engine: any FleetEngine
+  private let timers: Timers
   private var rows: [UInt64: Row] = [:]
   private var numbers: [String: UInt64] = [:]
-  /// Names of rows that the engine may still have, and whether they were adopted.
-  private var leaving: [String: Bool] = [:]
+  /// Fresh rows that are to be put, in their order.
+  private var toPut = Ring<UInt64>()
+  /// What was put and has no answer.
+  private var putting = (count: 0, bytes: 0)
+  private var putAgain: Timers.ID?
+  /// Names of rows that the engine may still have.
+  private var leaving: Set<String> = []
   private var life: UInt64?
-  private var last: UInt64?
   /// Tells answers apart that came too late.
   private var round = 0
   /// Rows that the engine has and this host does not know.
@@ -48,20 +53,21 @@ final class FleetBox {
   /// Where each row is, is known: what is boxed may be written.
   private(set) var isSettled = false
   private var isLooking = false
-  /// Rows outlive this process at this host too: what became of them is read when it is back.
-  var hasDisk = true
-
   /// Rows that are asked for in one go: each may be as long as a message.
   static let portion = 64
+  /// Most that is put at once: what else is asked of the engine stands behind it.
+  static let putLimit = (count: 256, bytes: 1 << 20)
+  private static let pause: Duration = .seconds(1)
 
   var onNews: (News) -> Void = { _ in }
   var onSettled: () -> Void = {}
   var onFenced: (UInt64) -> Void = { _ in }
 
-  init(_ place: FleetPlace, host: String, engine: any FleetEngine) {
+  init(_ place: FleetPlace, host: String, engine: any FleetEngine, timers: Timers) {
     self.place = place
     self.host = host
     self.engine = engine
+    self.timers = timers
   }
 
   private var box: FleetKey { place.key(.box(host: host)) }
@@ -77,74 +83,94 @@ final class FleetBox {
   func put(_ number: UInt64, _ fields: FleetFields) {
     guard rows[number] == nil else { return }
     let name = fields.text("id") ?? String(number)
-    leaving[name] = nil
+    leaving.remove(name)
     rows[number] = Row(name: name, fields: fields, place: .fresh)
     numbers[name] = number
+    toPut.append(number)
     // What earlier processes left is put again before anything new: then a holder that adopts both knows their order.
-    if isSettled, engine.server != nil { copy(number) }
+    putOn()
   }
 
   /// It has its outcome, or is taken back.
   func finish(_ number: UInt64) {
     guard let row = rows.removeValue(forKey: number) else { return }
     numbers[row.name] = nil
-    leave(row.name, wasAdopted: row.place == .adopted)
+    drop(row.name)
   }
 
   /// A row of the engine is not wanted.
-  func drop(_ name: String) { leave(name, wasAdopted: false) }
-
-  private func leave(_ name: String, wasAdopted: Bool) {
-    leaving[name] = wasAdopted
+  func drop(_ name: String) {
+    leaving.insert(name)
     if engine.server != nil { remove([name]) }
   }
 
   /// This host takes part no more: nothing of it is left to others.
   func withdraw() {
     let own = rows
-    for (number, row) in own.sorted(by: { $0.key < $1.key }) {
-      finish(number)
-      if row.place == .adopted { onNews(.returned(number)) }
-    }
+    (rows, numbers) = ([:], [:])
+    leaving.formUnion(own.values.map(\.name))
+    if engine.server != nil { remove(leaving.sorted()) }
+    for (number, row) in own.sorted(by: { $0.key < $1.key }) where row.place == .adopted { onNews(.returned(number)) }
     lifeEnded()
   }
 
   private func remove(_ names: [String]) {
-    engine.remove(names.filter { leaving[$0] == true }.map(adoptedName), of: place.key(.adopted)) { _ in }
     engine.remove(names, of: box) { [weak self] outcome in
       guard let self, case .done = outcome else { return }
-      for name in names { leaving[name] = nil }
+      for name in names { leaving.remove(name) }
     }
   }
 
-  private func copy(_ number: UInt64) {
-    guard let life, let row = rows[number] else { return }
+  // MARK: - Putting
+
+  /// Puts what is fresh, as much at a time as is let.
+  private func putOn() {
+    while isSettled, engine.server != nil, putting.count < Self.putLimit.count, putting.bytes < Self.putLimit.bytes,
+      let number = toPut.popFirst()
+    {
+      if let row = rows[number], row.place == .fresh { put(number, row) }
+    }
+  }
+
+  private func put(_ number: UInt64, _ row: Row) {
+    guard let life else { return }
+    let size = row.fields.byteCount
+    putting = (putting.count + 1, putting.bytes + size)
     let step = FleetPut(place: place, host: host, life: life, name: row.name, row: .waiting(row.fields))
     engine.run(step) { [weak self] outcome in
       guard let self else { return }
+      putting = (putting.count - 1, putting.bytes - size)
       switch outcome {
       case .done:
-        guard rows[number]?.place == .fresh else { return }
+        guard rows[number]?.place == .fresh else { break }
         rows[number]?.place = .boxed
         onNews(.boxed(number))
       case .fenced: onFenced(life)
       case .refused(let refusal): if rows[number] != nil { onNews(.refused(number, refusal)) }
+      case .uncopied: putLater()
       case .unanswered: break
       }
+      putOn()
     }
   }
 
-  private func copyFresh() {
-    for number in rows.filter({ $0.value.place == .fresh }).keys.sorted() { copy(number) }
+  private func putLater() {
+    timers.cancel(putAgain)
+    putAgain = timers.after(Self.pause) { [weak self] in self?.putFresh() }
+  }
+
+  private func putFresh() {
+    toPut = Ring()
+    for number in rows.filter({ $0.value.place == .fresh }).keys.sorted() { toPut.append(number) }
+    putOn()
   }
 
   // MARK: - Lives
 
   /// A life has begun, with rows of these names in the box.
   func begin(_ life: UInt64, _ names: [String]) {
-    if !hasDisk, last == nil { forgetOutcomes() }
-    (self.life, last) = (life, life)
-    unknown = CommandID.inOrder(names.filter { numbers[$0] == nil && leaving[$0] == nil })
+    self.life = life
+    unknown = CommandID.inOrder(names.filter { numbers[$0] == nil && !leaving.contains($0) })
     settle()
   }
 
@@ -155,31 +181,26 @@ final class FleetBox {
     for number in rows.keys { rows[number]?.place = .fresh }
   }
 
-  /// Another process of this host accepted them, and nobody waits for what became of them.
-  private func forgetOutcomes() {
-    engine.rows(of: place.key(.adopted), nil) { [weak self] outcome in
-      guard let self, case .done(let rows) = outcome else { return }
-      let ended = rows.filter { $0.key.hasPrefix("\(host)/") && $0.value.first == UInt8(ascii: "=") }.keys.sorted()
-      if !ended.isEmpty { engine.remove(ended, of: place.key(.adopted)) { _ in } }
-    }
-  }
-
   func lifeEnded() {
     life = nil
+    beginRound()
+  }
+
+  /// What is being looked at counts for nothing any more.
+  private func beginRound() {
     round += 1
-    isSettled = false
+    (isSettled, isLooking) = (false, false)
   }
 
   func engineGained() {
-    if !leaving.isEmpty { remove(leaving.keys.sorted()) }
+    if !leaving.isEmpty { remove(leaving.sorted()) }
     // Another server may not have what the last one had, nor the same one that has followed another meanwhile.
     if life != nil { settle() }
   }
 
   /// Looks where each row is.
   private func settle() {
-    isSettled = false
-    round += 1
+    beginRound()
     settle(rows.keys.sorted()[...], unknown[...])
   }
 
@@ -189,7 +210,7 @@ final class FleetBox {
     guard !own.isEmpty || !strange.isEmpty else {
       guard known.isEmpty else { return settle(known.dropFirst(Self.portion), unknown) }
       (isSettled, self.unknown) = (true, [])
-      copyFresh()
+      putFresh()
       return onSettled()
     }
     let present = round
@@ -209,9 +230,9 @@ final class FleetBox {
     engine.run(FleetFind(place: place, host: host, life: life, names: own.map(\.1))) { [weak self] boxed in
       guard let self, round == present else { return }
       if case .fenced = boxed { return onFenced(life) }
-      guard case .done(let boxed) = boxed, boxed.count == own.count else { return }
+      guard let boxed = found(boxed), boxed.count == own.count else { return }
       engine.rows(of: place.key(.adopted), own.map { self.adoptedName($0.1) }) { [weak self] adopted in
-        guard let self, round == present, case .done(let adopted) = adopted else { return }
+        guard let self, round == present, let adopted = found(adopted) else { return }
         for ((number, name), boxed) in zip(own, boxed) { settle(number, boxed, adopted[adoptedName(name)]) }
         done()
       }
@@ -223,9 +244,21 @@ final class FleetBox {
     guard !strange.isEmpty else { return done() }
     let present = round
     engine.rows(of: box, Array(strange)) { [weak self] boxed in
-      guard let self, round == present, case .done(let boxed) = boxed else { return }
+      guard let self, round == present, let boxed = found(boxed) else { return }
       for name in strange { if let row = boxed[name] { find(name, row) } }
       done()
+    }
+  }
+
+  /// What the engine has answered. What it refuses it is asked for again, until it does not.
+  private func found<Value>(_ outcome: FleetOutcome<Value>) -> Value? {
+    switch outcome {
+    case .done(let value): return value
+    case .refused:
+      let present = round
+      timers.after(Self.pause) { [weak self] in if self?.round == present { self?.settle() } }
+      return nil
+    case .fenced, .unanswered, .uncopied: return nil
     }
   }
 
@@ -233,7 +266,6 @@ final class FleetBox {
     guard let row = rows[number] else { return }
     switch (boxed, adopted.flatMap { FleetBoxRow($0) }) {
     case (.finished(let fields), _), (_, .finished(let fields)?):
-      if adopted != nil { rows[number]?.place = .adopted }
       onNews(.outcome(number, fields))
       finish(number)
     case (_, .waiting?):
@@ -242,11 +274,11 @@ final class FleetBox {
         if row.place == .fresh { onNews(.boxed(number)) }
         onNews(.adopted(number))
       }
-    case (.waiting, nil):
+    case (.waiting, _):
       rows[number]?.place = .boxed
       if row.place == .fresh { onNews(.boxed(number)) }
       if row.place == .adopted { onNews(.returned(number)) }
-    case (.missing, nil):
+    case (.missing, _):
       rows[number]?.place = .fresh
       if row.place == .adopted { onNews(.returned(number)) }
     }
@@ -254,7 +286,7 @@ final class FleetBox {
 
   private func find(_ name: String, _ bytes: [UInt8]) {
     // It may have been put, or dropped, meanwhile.
-    guard numbers[name] == nil, leaving[name] == nil else { return }
+    guard numbers[name] == nil, !leaving.contains(name) else { return }
     if case .waiting(let fields) = FleetBoxRow(bytes) { onNews(.found(name, fields)) } else { drop(name) }
   }
 
@@ -263,22 +295,17 @@ final class FleetBox {
   /// Looks what became of what the fleet writes, and puts again what the engine had no room for.
   func look() {
     guard isSettled, !isLooking, life != nil else { return }
-    copyFresh()
-    let numbers = rows.filter { $0.value.place == .adopted }.keys.sorted()
-    if !numbers.isEmpty { look(at: numbers[...]) }
+    putFresh()
+    look(at: rows.filter { $0.value.place == .adopted }.keys.sorted()[...])
   }
 
   private func look(at numbers: ArraySlice<UInt64>) {
-    let own = numbers.prefix(Self.portion).compactMap { number in rows[number].map { (number, adoptedName($0.name)) } }
-    let present = round
+    let own = numbers.prefix(Self.portion).compactMap { number in rows[number].map { (number, $0.name) } }
+    guard !own.isEmpty else { return putFresh() }
     isLooking = true
-    engine.rows(of: place.key(.adopted), own.map(\.1)) { [weak self] adopted in
-      guard let self else { return }
-      isLooking = false
-      guard round == present, case .done(let adopted) = adopted else { return }
-      for (number, name) in own where rows[number]?.place == .adopted { settle(number, .missing, adopted[name]) }
-      guard round == present, !numbers.dropFirst(Self.portion).isEmpty else { return copyFresh() }
-      look(at: numbers.dropFirst(Self.portion))
+    look(for: own) { [weak self] in
+      self?.isLooking = false
+      self?.look(at: numbers.dropFirst(Self.portion))
     }
   }
 }

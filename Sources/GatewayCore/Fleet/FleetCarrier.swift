@@ -40,13 +40,13 @@ final class FleetCarrier {
 
   /// Takes those of the fleet's sends that were not taken before. Returns what is to be written, in its order.
   /// - Parameter isUnderWay: whether its host had written one in this conversation before it died.
-  func take(_ sends: [FleetSend], isUnderWay: (String) -> Bool) -> [FleetSend] {
+  func take(_ sends: [FleetSend], isUnderWay: (FleetSend) -> Bool) -> [FleetSend] {
     let fresh = sends.filter { carried[$0.name] == nil }.sorted()
     var newest: [Coalescing: FleetSend] = [:]
     for send in fresh { if let value = send.entry.coalescing { newest[value.of(send.host)] = send } }
     return fresh.filter { send in
       carried[send.name] = Carried(send: send)
-      if isUnderWay(send.name) {
+      if isUnderWay(send) {
         wait(for: send)
         return false
       }

@@ -17,6 +17,7 @@ struct FleetFlights {
   init() {}
 
   var count: Int { flights.count }
+  var first: FleetUpEntry? { flights.look(0) { $0.entry } }
   /// In their order.
   var entries: [FleetUpEntry] {
     let all = flights

@@ -204,7 +204,7 @@ final class FleetHolder {
           leave(beaten.next == "*" ? "another host is to have it" : "\(beaten.next) is to have it")
         }
       case .fenced: tell(.fenced)
-      case .refused, .unanswered: tell(.beatFailed)
+      case .refused, .unanswered, .uncopied: tell(.beatFailed)
       }
     }
   }
@@ -304,7 +304,7 @@ final class FleetHolder {
     engine.run(FleetRelease(place: place, own: own)) { [weak self] outcome in
       guard let self, lease.own == own else { return }
       switch outcome {
-      case .done, .refused: tell(.released)
+      case .done, .refused, .uncopied: tell(.released)
       case .fenced: tell(.fenced)
       case .unanswered: break
       }
@@ -436,9 +436,10 @@ final class FleetHolder {
         carryAdopted { writer?.resume() }
       case .fenced: tell(.fenced)
       case .done(nil), .refused: writer?.resume()
-      // It may be done: the rows are looked for on the next connection.
-      case .unanswered:
+      // It may be done: the rows are looked for, here or on the next connection.
+      case .uncopied, .unanswered:
         adoptions.append { writer?.resume() }
+        if case .uncopied = outcome { timers.after(Self.refusedPause) { [weak self] in self?.carryLate() } }
       }
     }
   }

@@ -34,6 +34,9 @@ final class FleetLink {
   private(set) var conversation: UInt64 = 0
   private var spokenLife: UInt64 = 0
   private var spokenEpoch: String?
+  /// The engine has refused something of it.
+  private var isRefused = false
+  private var refusedTimer: Timers.ID?
   /// What this host says of itself.
   var details: FleetHostDetails {
     didSet { if details != oldValue { act(presence.handle(.rang, at: timers.now)) } }
@@ -66,7 +69,7 @@ final class FleetLink {
     self.timers = timers
     self.details = details
     presence = FleetPresence(adopt: settings.adopt, last: life)
-    box = FleetBox(settings.place, host: settings.host, engine: engine)
+    box = FleetBox(settings.place, host: settings.host, engine: engine, timers: timers)
     roster = FleetRoster(settings, engine: engine, timers: timers)
     roster.onLook = { [weak self] in
       self?.lookedAtLease()
@@ -111,7 +114,7 @@ final class FleetLink {
       case .fenced:
         self?.lifeEnded(life)
         done(false)
-      case .unanswered: done(false)
+      case .unanswered, .uncopied: done(false)
       }
     }
   }
@@ -142,7 +145,7 @@ final class FleetLink {
           goBack(to: newest.position)
         }
       case .done(nil), .refused: break
-      case .fenced, .unanswered: return
+      case .fenced, .unanswered, .uncopied: return
       }
       goesOn = true
       engine.readOn(place.key(.events), after: read, for: self)
@@ -184,33 +187,55 @@ final class FleetLink {
   /// A conversation that this host takes part in, by a new channel.
   func takePart(in conversation: UInt64, _ life: UInt64) {
     (self.conversation, spokenLife, spokenEpoch) = (conversation, life, epoch)
-    flights = FleetFlights()
+    (flights, isRefused) = (FleetFlights(), false)
   }
 
   /// Says something in the present conversation; `now: false` keeps it for `sayAgain`.
   func say(_ call: FleetUpEntry.Call, now: Bool) {
     let entry = flights.add(call, host: host, life: spokenLife, conversation: conversation)
-    if now { append(entry) }
+    if now, !isRefused { append(entry) }
   }
 
   /// Everything that is not confirmed, before anything new.
   func sayAgain() {
+    isRefused = false
     for entry in flights.entries { append(entry) }
   }
 
   private func append(_ entry: FleetUpEntry) {
     engine.append(entry.fields, to: up, at: nil) { [weak self] outcome in
-      guard let self, case .refused = outcome else { return }
-      // There is no room, or it may not be said. The holder waits for it before anything behind it.
-      timers.after(Self.refusedPause) { [weak self] in self?.sayRefusedAgain() }
+      if case .refused = outcome { self?.noteRefusal() }
+    }
+  }
+
+  /// There is no room, or it may not be said. The holder waits for what was refused before it takes anything behind it: the
+  /// engine is asked for the first now and then, and for the rest once it has taken that.
+  private func noteRefusal() {
+    guard !isRefused else { return }
+    isRefused = true
+    probeLater()
+  }
+
+  private func probeLater() {
+    timers.cancel(refusedTimer)
+    refusedTimer = timers.after(Self.refusedPause) { [weak self] in self?.probe() }
+  }
+
+  private func probe() {
+    guard isRefused, channel?.isOpen == true else { return }
+    guard let first = flights.first else { return isRefused = false }
+    engine.append(first.fields, to: up, at: nil) { [weak self] outcome in
+      guard let self, isRefused else { return }
+      switch outcome {
+      case .done, .fenced: sayAgain()
+      case .refused: probeLater()
+      // Everything is said again on the next connection.
+      case .unanswered, .uncopied: break
+      }
     }
   }
 
   private static let refusedPause: Duration = .seconds(1)
-
-  private func sayRefusedAgain() {
-    if channel?.isOpen == true { sayAgain() }
-  }
 
   /// The holder has written all up to that number.
   func confirm(upTo number: UInt64) { flights.confirm(upTo: number) }
@@ -233,7 +258,7 @@ final class FleetLink {
         case .refused(let refusal):
           tell(.joinFailed)
           refused(refusal)
-        case .fenced, .unanswered: tell(.joinFailed)
+        case .fenced, .unanswered, .uncopied: tell(.joinFailed)
         }
       }
     case .say(let life):
@@ -243,7 +268,7 @@ final class FleetLink {
           self?.tell(.heard)
           self?.box.look()
         case .fenced: self?.lifeEnded(life)
-        case .refused, .unanswered: self?.tell(.aliveFailed)
+        case .refused, .unanswered, .uncopied: self?.tell(.aliveFailed)
         }
       }
     case .begin(let life, let names): box.begin(life, names)

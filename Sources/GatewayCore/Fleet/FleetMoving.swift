@@ -76,7 +76,7 @@ final class FleetMoving {
       // Where it was fenced another host has taken it by itself.
       case .done, .fenced: look()
       case .refused(let refusal): finish(.failure(.refused(refusal)))
-      case .unanswered: finish(.failure(unreached))
+      case .unanswered, .uncopied: finish(.failure(unreached))
       }
     }
   }

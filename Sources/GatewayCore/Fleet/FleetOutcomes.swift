@@ -1,4 +1,4 @@
-/// What the server has of the durable sends that this host wrote for the fleet, by the names of their rows.
+/// What the server has of the durable sends that this host wrote for the fleet, by their ids.
 ///
 /// Lives, adoptions and outcomes are in the engine, and a failover may undo them although they were confirmed. Then a send that
 /// was written is said again: by its host in another life, or by the fleet. That a server has a message stays true whatever
@@ -41,19 +41,19 @@ final class FleetOutcomes {
 
   private var outcomes: [String: Outcome] = [:]
   /// The oldest first.
-  private var names = Ring<String>()
+  private var ids = Ring<String>()
   private var bytes = 0
 
-  subscript(_ name: String) -> Outcome? { outcomes[name] }
+  subscript(_ id: String) -> Outcome? { outcomes[id] }
 
   /// The first one counts. What the server has refused is not kept: its sender may have it sent again, as the same row.
-  func note(_ outcome: Outcome, of name: String) {
+  func note(_ outcome: Outcome, of id: String) {
     if case .failed = outcome { return }
-    guard outcomes[name] == nil else { return }
-    outcomes[name] = outcome
-    names.append(name)
+    guard outcomes[id] == nil else { return }
+    outcomes[id] = outcome
+    ids.append(id)
     bytes += outcome.byteCount
-    while names.count > Self.limit.count || bytes > Self.limit.bytes, let oldest = names.popFirst() {
+    while ids.count > Self.limit.count || bytes > Self.limit.bytes, let oldest = ids.popFirst() {
       bytes -= outcomes.removeValue(forKey: oldest)?.byteCount ?? 0
     }
   }

@@ -27,7 +27,7 @@ struct FleetPortions {
         next(rest.dropFirst(Self.portion), of: names, see, done)
       case .fenced: done(.fenced)
       case .refused(let refusal): done(.refused(refusal))
-      case .unanswered: done(.unanswered)
+      case .unanswered, .uncopied: done(.unanswered)
       }
     }
   }

@@ -43,6 +43,8 @@ final class FleetPublisher {
   private var isRefused = false
   /// An end that the engine has not confirmed.
   private var unsaidEnd: UpstreamFailure?
+  /// The last one that it has confirmed, and which place it has: an engine that has lost it is told once more.
+  private var saidEnd: (failure: UpstreamFailure, conversation: UInt64)?
 
   /// Events that the engine keeps for hosts that come later.
   var historyLimit = 1_000
@@ -91,7 +93,7 @@ final class FleetPublisher {
     beginnings = Ring()
     (marks, oldest) = (Ring(), 0)
     forgetFresh()
-    (unsaidEnd, state, isHealed, isRefused) = (nil, .idle, true, false)
+    (unsaidEnd, saidEnd, state, isHealed, isRefused) = (nil, nil, .idle, true, false)
   }
 
   /// This host does not hold any more.
@@ -99,7 +101,7 @@ final class FleetPublisher {
     own = nil
     forgetKept()
     forgetFresh()
-    (unsaidEnd, state, isHealed) = (nil, .idle, false)
+    (unsaidEnd, saidEnd, state, isHealed) = (nil, nil, .idle, false)
   }
 
   // MARK: - The engine
@@ -117,9 +119,15 @@ final class FleetPublisher {
       // In one step: what is kept, and then the opening for what is new.
       for record in missing { append(record) }
       (isHealed, isRefused) = (true, false)
-      if let unsaidEnd { sayEnd(unsaidEnd) }
+      if let end = unsaidEnd ?? lostEnd(newest) { sayEnd(end) }
       if state == .opening { sayOpening() }
     }
+  }
+
+  /// The last end, where the engine has lost it.
+  private func lostEnd(_ newest: FleetRecord?) -> UpstreamFailure? {
+    guard let saidEnd, newest?.position ?? .start < FleetPosition(saidEnd.conversation, 0) else { return nil }
+    return saidEnd.failure
   }
 
   /// Says one of the events that were refused; the others follow it.
@@ -131,7 +139,7 @@ final class FleetPublisher {
         isRefused = false
         heal()
       // The next beat asks again.
-      case .refused, .unanswered: break
+      case .refused, .unanswered, .uncopied: break
       }
     }
   }
@@ -145,7 +153,7 @@ final class FleetPublisher {
     self.hosts = hosts
     began = (sequence, offset)
     forgetFresh()
-    (state, unsaidEnd) = (.opening, nil)
+    (state, unsaidEnd, saidEnd) = (.opening, nil, nil)
     if isHealed { sayOpening() }
   }
 
@@ -168,7 +176,7 @@ final class FleetPublisher {
       case .fenced: onFenced()
       // When the engine is reached again it is asked once more.
       case .unanswered: break
-      case .refused: onDoubt()
+      case .refused, .uncopied: onDoubt()
       }
     }
   }
@@ -206,10 +214,10 @@ final class FleetPublisher {
     engine.run(step) { [weak self] outcome in
       guard let self, self.own == own else { return }
       switch outcome {
-      case .done: unsaidEnd = nil
+      case .done(let conversation): if state == .idle { (unsaidEnd, saidEnd) = (nil, (failure, conversation)) }
       case .fenced: onFenced()
       case .unanswered: break
-      case .refused: timers.after(Self.refusedPause) { [weak self] in self?.sayEndAgain() }
+      case .refused, .uncopied: timers.after(Self.refusedPause) { [weak self] in self?.sayEndAgain() }
       }
     }
   }
@@ -296,7 +304,7 @@ final class FleetPublisher {
   private func append(_ record: FleetRecord) {
     engine.append(record.fields, to: events, at: record.position) { [weak self] outcome in
       switch outcome {
-      case .done, .unanswered: break
+      case .done, .unanswered, .uncopied: break
       // A repetition, or the end of the term: the next beat says which.
       case .fenced: self?.onDoubt()
       case .refused:

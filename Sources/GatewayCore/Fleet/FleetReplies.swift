@@ -10,6 +10,8 @@ final class FleetReplies {
   private var told = Ring<FleetDone>()
   private var toldBytes = 0
   private var isHealed = true
+  /// Hosts to whom the engine lets nothing be told, such as where one of their keys is something else.
+  private var refused: Set<String> = []
   var onFenced: () -> Void = {}
 
   /// Most that is told once more, in replies and in bytes.
@@ -30,9 +32,10 @@ final class FleetReplies {
     tell(FleetDone(place: place, own: own, host: host, reply: reply, outcomes: outcomes))
   }
 
-  /// What became of a send of a host that died.
+  /// What became of a send of a host that died, by the name of the fleet's row.
   func note(_ end: FleetSendEnd, of name: String) {
-    tell(FleetDone(place: place, own: own, outcomes: [name: end.row]))
+    guard let (host, id) = FleetSend.parts(of: name) else { return }
+    tell(FleetDone(place: place, own: own, host: host, outcomes: [id: end.row]))
   }
 
   private func tell(_ done: FleetDone) {
@@ -41,23 +44,50 @@ final class FleetReplies {
     while told.count > Self.limit.count || toldBytes > Self.limit.bytes, let gone = told.popFirst() {
       toldBytes -= gone.byteCount
     }
-    if isHealed { run(done) }
+    if isHealed, !refused.contains(done.host) { run(done) }
   }
 
   private func run(_ done: FleetDone) {
     engine.run(done) { [weak self] outcome in
-      if case .fenced = outcome { self?.onFenced() }
+      switch outcome {
+      case .fenced: self?.onFenced()
+      case .refused: self?.refused.insert(done.host)
+      // What is lost is told once more on the next connection.
+      case .done, .uncopied, .unanswered: break
+      }
     }
   }
 
   func engineLost() { isHealed = false }
 
-  /// The term goes on at the engine that was reached again: all is told once more, before anything new.
+  /// The term goes on at the engine that is reached: it is told what it may have lost, or has refused, before anything new.
   func heal() {
-    guard !isHealed else { return }
-    isHealed = true
+    guard isHealed else {
+      (isHealed, refused) = (true, [])
+      return tellAgain { _ in true }
+    }
+    guard !refused.isEmpty else { return }
+    // By the first for a host it is seen whether the engine takes the others.
+    var firsts: [String: FleetDone] = [:]
     let all = told
-    for done in all.drained() { run(done) }
+    for done in all.drained() where refused.contains(done.host) && firsts[done.host] == nil { firsts[done.host] = done }
+    refused = Set(firsts.keys)
+    for first in firsts.values { probe(first) }
+  }
+
+  private func probe(_ done: FleetDone) {
+    engine.run(done) { [weak self] outcome in
+      switch outcome {
+      case .done: if self?.refused.remove(done.host) != nil { self?.tellAgain { $0 == done.host } }
+      case .fenced: self?.onFenced()
+      case .refused, .uncopied, .unanswered: break
+      }
+    }
+  }
+
+  private func tellAgain(_ isMeant: (String) -> Bool) {
+    let all = told
+    for done in all.drained() where isMeant(done.host) { run(done) }
   }
 }
 

@@ -116,7 +116,7 @@ final class FleetRoster {
       case .refused(let refusal):
         self.refusal = refusal
         onLook()
-      case .fenced, .unanswered: break
+      case .fenced, .unanswered, .uncopied: break
       }
     }
   }

@@ -8,12 +8,16 @@ struct FleetSend: Equatable, Sendable {
 
   /// Nil for what no host writes.
   init?(name: String, _ fields: FleetFields, place: FleetPlace) {
-    guard let end = name.firstIndex(of: "/") else { return nil }
-    self.name = name
-    host = String(name[..<end])
+    guard let (host, id) = Self.parts(of: name) else { return nil }
+    (self.name, self.host) = (name, host)
     let target = OutboxTarget(name: .upstream(place.upstream), namespace: place.namespace)
-    guard let entry = OutboxEntry(fields, id: String(name[name.index(after: end)...]), to: target) else { return nil }
+    guard let entry = OutboxEntry(fields, id: id, to: target) else { return nil }
     self.entry = entry
+  }
+
+  /// Whose it is, and its id, which is unique for all time and all hosts; nil for what no host writes.
+  static func parts(of name: String) -> (host: String, id: String)? {
+    name.firstIndex(of: "/").map { (String(name[..<$0]), String(name[name.index(after: $0)...])) }
   }
 
   /// Those of the fleet's rows that have no outcome.

@@ -10,6 +10,8 @@ struct FleetWants {
   }
 
   private var wants: [Interest: Want] = [:]
+  /// What each host wants.
+  private var interests: [String: Set<Interest>] = [:]
   /// Which patterns that hosts answer by fit a name, by serials of this table's own.
   private var globs = GlobIndex()
   private var answering: [UInt64: Interest] = [:]
@@ -40,6 +42,7 @@ struct FleetWants {
       patterns[host, default: 0] += 1
     }
     wants[interest, default: Want()].hosts.insert(host)
+    interests[host, default: []].insert(interest)
     guard let known else {
       enlist(interest)
       return .ask
@@ -50,15 +53,15 @@ struct FleetWants {
   /// A host does not want it any more. True: nor does any other.
   mutating func drop(_ interest: Interest, _ host: String) -> Bool {
     guard wants[interest]?.hosts.remove(host) != nil else { return false }
-    forgetPattern(interest, of: host)
+    release(interest, host)
     guard wants[interest]?.hosts.isEmpty == true else { return false }
     forget(interest)
     return true
   }
 
   /// A host is gone. Returns what no other one wants.
-  mutating func dropAll(of host: String) -> [Interest] {
-    wants.filter { $0.value.hosts.contains(host) }.keys.filter { drop($0, host) }
+  mutating func dropAll(of host: String) -> Set<Interest> {
+    (interests[host] ?? []).filter { drop($0, host) }
   }
 
   /// The server has answered. Returns the hosts that are to hear it; one that was refused may ask again.
@@ -67,7 +70,7 @@ struct FleetWants {
     if isAgreed {
       wants[interest]?.isAgreed = true
     } else {
-      for host in want.hosts { forgetPattern(interest, of: host) }
+      for host in want.hosts { release(interest, host) }
       forget(interest)
     }
     return want.hosts.sorted()
@@ -90,7 +93,9 @@ struct FleetWants {
     globs.insert(glob, for: lastSerial)
   }
 
-  private mutating func forgetPattern(_ interest: Interest, of host: String) {
+  private mutating func release(_ interest: Interest, _ host: String) {
+    interests[host]?.remove(interest)
+    if interests[host]?.isEmpty == true { interests[host] = nil }
     guard interest.answeringGlob != nil, let count = patterns[host] else { return }
     patterns[host] = count > 1 ? count - 1 : nil
   }

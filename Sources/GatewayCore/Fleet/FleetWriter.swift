@@ -39,6 +39,17 @@ final class FleetWriter {
     var asks: [UInt64] = []
   }
 
+  /// A host in its present life.
+  private struct Host {
+    var life: UInt64
+    /// The number that is next from it.
+    var next: UInt64 = 1
+    /// The acknowledgements that are awaited for it, by its own numbers of them.
+    var asks: [UInt64: UInt64] = [:]
+    /// The questions of the server that it is to answer.
+    var questions: Set<UInt64> = []
+  }
+
   private enum State {
     /// Calls of hosts are not taken before the fleet's rows are. May become `reading` or `over`.
     case opening
@@ -56,9 +67,7 @@ final class FleetWriter {
   private let confirmed: ConfirmedInterests
   /// It may write until then; nil while it may not at all.
   private var until: MonotonicInstant?
-  /// Which life each host has, and the number that is next from it.
-  private var lives: [String: UInt64] = [:]
-  private var next: [String: UInt64] = [:]
+  private var hosts: [String: Host] = [:]
   private let replies: FleetReplies
   private var waiting = Ring<Waiting>()
   private var asked: [UInt64: Asked] = [:]
@@ -71,7 +80,7 @@ final class FleetWriter {
   private let carrier: FleetCarrier
   /// What the server has of durable sends, also from conversations before this one.
   private let outcomes: FleetOutcomes
-  /// By the names of their rows.
+  /// By their ids, which are the same whoever says them: a host may have another name by now.
   private var underWay: [String: UnderWay] = [:]
   /// Which host answers each question.
   private var questions: [UInt64: String] = [:]
@@ -90,6 +99,8 @@ final class FleetWriter {
   static let hostsLimit = 50_000
   /// Bytes that the link has not taken, beyond which nothing more is written.
   static let unsentLimit = 1 << 20
+  /// Calls that are dealt with in one turn.
+  static let portion = 1_000
 
   init(
     _ opened: FleetOpened, _ own: FleetOwn, _ place: FleetPlace, engine: any FleetEngine, timers: Timers, tap: FleetTap,
@@ -145,8 +156,8 @@ final class FleetWriter {
   func carry(_ sends: [FleetSend]) {
     if state == .opening { state = .reading }
     let written = unseen
-    let underWay = Set((asked.values.map(\.sender) + written.drained().map(\.sender)).compactMap(rowName))
-    for send in carrier.take(sends.filter { !isKnown($0) }, isUnderWay: underWay.contains) {
+    let underWay = Set((asked.values.map(\.sender) + written.drained().map(\.sender)).compactMap(Self.id))
+    for send in carrier.take(sends.filter { !isKnown($0) }, isUnderWay: { underWay.contains($0.entry.id) }) {
       waiting.append(Self.waiting(send))
     }
     flush()
@@ -154,7 +165,7 @@ final class FleetWriter {
 
   /// Whether the server has one, though its row says nothing of it: then it is noted there once more.
   private func isKnown(_ send: FleetSend) -> Bool {
-    guard let outcome = outcomes[send.name] else { return false }
+    guard let outcome = outcomes[send.entry.id] else { return false }
     replies.note(outcome.end, of: send.name)
     onCarried(send.name)
     return true
@@ -167,7 +178,7 @@ final class FleetWriter {
 
   /// A row of the fleet has its outcome.
   private func end(_ name: String, _ end: FleetSendEnd) {
-    underWay[name] = nil
+    if let id = FleetSend.parts(of: name)?.id { underWay[id] = nil }
     for ack in carrier.finish(name) {
       asked[ack] = nil
       tap.forget(ack: ack)
@@ -176,7 +187,8 @@ final class FleetWriter {
     onCarried(name)
   }
 
-  private func rowName(_ sender: Sender) -> String? {
+  /// The name that the fleet's row has, or would have if the host died.
+  private static func name(_ sender: Sender) -> String? {
     switch sender {
     case .adopted(let name): name
     case .host(let host, _, _, let row?): "\(host)/\(row)"
@@ -184,39 +196,41 @@ final class FleetWriter {
     }
   }
 
-  /// Hosts with a lower life say nothing that counts.
-  func noteLife(_ life: UInt64, of host: String) {
-    guard life > lives[host] ?? 0 else { return }
-    if lives[host] != nil {
-      next[host] = 1
-      let all = waiting
-      waiting = Ring()
-      for item in all.drained() {
-        if case .host(host, _, _, _) = item.sender { continue }
-        waiting.append(item)
-      }
-      abandon(host)
+  /// The id of a durable send.
+  private static func id(_ sender: Sender) -> String? {
+    switch sender {
+    case .adopted(let name): FleetSend.parts(of: name)?.id
+    case .host(_, _, _, let row): row
     }
-    lives[host] = life
   }
 
-  /// What a host of an earlier life wanted, and was asked, is over.
-  private func abandon(_ host: String) {
+  /// Hosts with a lower life say nothing that counts, and what waits of it is not written.
+  func noteLife(_ life: UInt64, of host: String) {
+    let last = hosts[host]
+    guard life > last?.life ?? 0, last != nil || hosts.count < Self.hostsLimit else { return }
+    hosts[host] = Host(life: life)
+    if let last { abandon(host, last) }
+  }
+
+  /// What a host of an earlier life wanted, asked and was asked is over, but for its durable sends.
+  private func abandon(_ host: String, _ last: Host) {
     for interest in wants.dropAll(of: host) where confirmed.include(interest) { tap.drop(interest) }
-    for (id, asked) in questions where asked == host {
+    for id in last.questions {
       questions[id] = nil
       tap.decline(id, .abandoned)
+    }
+    for number in last.asks.values where asked[number].map({ Self.id($0.sender) == nil }) ?? false {
+      asked[number] = nil
+      tap.forget(ack: number)
     }
   }
 
   func take(_ entry: FleetUpEntry) {
-    guard entry.conversation == conversation, entry.life >= lives[entry.host] ?? 0, state != .over,
-      lives[entry.host] != nil || lives.count < Self.hostsLimit
-    else { return }
+    guard entry.conversation == conversation, state != .over else { return }
     noteLife(entry.life, of: entry.host)
-    // Sent twice, or one before it is missing: its host resends that.
-    guard entry.number == next[entry.host] ?? 1 else { return }
-    next[entry.host] = entry.number + 1
+    // Of an earlier life, said twice, or one before it is missing: its host says that again.
+    guard let host = hosts[entry.host], host.life == entry.life, host.next == entry.number else { return }
+    hosts[entry.host]?.next += 1
     var row: String?
     if case .write(_, _, let durable) = entry.call { row = durable }
     waiting.append(
@@ -229,16 +243,27 @@ final class FleetWriter {
     if !unseen.isEmpty || !waiting.isEmpty { lookLater(.zero) }
   }
 
-  private func writeOut() {
-    while let until, timers.now < until, pauses == 0, state != .over, tap.unsentBytes < Self.unsentLimit,
-      let item = waiting.popFirst()
-    {
+  /// Returns whether it stopped because the turn is over, and not because the link takes nothing more.
+  @discardableResult
+  private func writeOut() -> Bool {
+    var left = Self.portion
+    while let until, timers.now < until, pauses == 0, state != .over, tap.unsentBytes < Self.unsentLimit {
+      guard left > 0 else { return true }
+      guard let item = waiting.popFirst() else { return false }
+      left -= 1
       write(item)
     }
+    return false
   }
 
   private func write(_ item: Waiting) {
-    if case .adopted(let name) = item.sender, !carrier.admits(name) { return }
+    switch item.sender {
+    case .adopted(let name):
+      guard carrier.admits(name) else { return }
+      // Under another name of its host, it has been written meanwhile.
+      if let outcome = Self.id(item.sender).flatMap({ outcomes[$0] }) { return end(name, outcome.end) }
+    case .host(let host, let life, _, _): if hosts[host]?.life != life { return }
+    }
     if isWritten(item) { return }
     let before = tap.unsentBytes
     var isAll = true
@@ -248,15 +273,15 @@ final class FleetWriter {
       isAll = ack == nil
       let number = ack.map { ask($0, item.sender) }
       tap.write(message, ack: number)
-      if let name = rowName(item.sender) {
-        underWay[name, default: UnderWay(sender: item.sender)].sender = item.sender
-        if let number { underWay[name]?.asks.append(number) }
+      if let id = Self.id(item.sender) {
+        underWay[id, default: UnderWay(sender: item.sender)].sender = item.sender
+        if let number { underWay[id]?.asks.append(number) }
       }
       if case .adopted(let name) = item.sender { carrier.wrote(name, ack: number) }
     case .answer(let id, let message):
-      if questions.removeValue(forKey: id) != nil { tap.answer(id, message) }
+      if takeQuestion(id) != nil { tap.answer(id, message) }
     case .decline(let id, let why):
-      if questions.removeValue(forKey: id) != nil { tap.decline(id, why) }
+      if takeQuestion(id) != nil { tap.decline(id, why) }
     case .forget(let ack): forget(ack, item.sender)
     case .want(let interest): want(interest, item.sender)
     case .drop(let interest): drop(interest, item.sender)
@@ -269,20 +294,20 @@ final class FleetWriter {
   /// has lost that, and what becomes of it is told to the life that says it now. What waits for an answer and is said again in
   /// the same life is a retry, unless the answer is known.
   private func isWritten(_ item: Waiting) -> Bool {
-    guard let life = item.sender.life, case .write(_, let ack, _) = item.call, let name = rowName(item.sender) else {
+    guard let life = item.sender.life, case .write(_, let ack, _) = item.call, let id = Self.id(item.sender) else {
       return false
     }
-    if let outcome = outcomes[name] {
+    if let outcome = outcomes[id] {
       if let ack, let reply = outcome.reply(to: ack) { tell(item.sender, reply, outcome.end) }
     } else {
-      guard let last = underWay[name], ack == nil || last.sender.life != life else { return false }
+      guard let last = underWay[id], ack == nil || last.sender.life != life else { return false }
       if let ack {
         // An answer to what is not awaited any more would not be heard.
         guard !last.asks.isEmpty else { return false }
-        for number in last.asks { asked[number] = Asked(sender: item.sender, id: ack) }
+        for number in last.asks { expect(number, Asked(sender: item.sender, id: ack)) }
       }
-      carrier.letGo(name)
-      underWay[name]?.sender = item.sender
+      if let name = Self.name(item.sender) { carrier.letGo(name) }
+      underWay[id]?.sender = item.sender
     }
     unseen.append(Unseen(sender: item.sender, mark: given, isAll: ack == nil))
     return true
@@ -290,21 +315,33 @@ final class FleetWriter {
 
   private func ask(_ id: UInt64, _ sender: Sender) -> UInt64 {
     nextAsk += 1
-    asked[nextAsk] = Asked(sender: sender, id: id)
+    expect(nextAsk, Asked(sender: sender, id: id))
     return nextAsk
   }
 
-  private func forget(_ ack: UInt64, _ sender: Sender) {
-    guard case .host(let host, let life, _, _) = sender else { return }
-    let found = asked.first { asked in
-      if case .host(host, life, _, _) = asked.value.sender { asked.value.id == ack } else { false }
+  private func expect(_ number: UInt64, _ ask: Asked) {
+    asked[number] = ask
+    if case .host(let host, _, _, _) = ask.sender { hosts[host]?.asks[ask.id] = number }
+  }
+
+  /// What was awaited under a number, which is over.
+  private func takeAsked(_ number: UInt64) -> Asked? {
+    guard let ask = asked.removeValue(forKey: number) else { return nil }
+    if case .host(let host, _, _, _) = ask.sender, hosts[host]?.asks[ask.id] == number {
+      hosts[host]?.asks[ask.id] = nil
     }
-    guard let found else { return }
-    asked[found.key] = nil
-    tap.forget(ack: found.key)
-    guard let name = rowName(found.value.sender) else { return }
-    underWay[name]?.asks.removeAll { $0 == found.key }
-    if underWay[name]?.asks.isEmpty == true { underWay[name] = nil }
+    return ask
+  }
+
+  private func forget(_ ack: UInt64, _ sender: Sender) {
+    guard case .host(let host, _, _, _) = sender, let number = hosts[host]?.asks[ack], let ask = takeAsked(number)
+    else {
+      return
+    }
+    tap.forget(ack: number)
+    guard let id = Self.id(ask.sender) else { return }
+    underWay[id]?.asks.removeAll { $0 == number }
+    if underWay[id]?.asks.isEmpty == true { underWay[id] = nil }
   }
 
   private func want(_ interest: Interest, _ sender: Sender) {
@@ -334,9 +371,9 @@ final class FleetWriter {
     look = timers.after(delay) { [weak self] in
       guard let self, state != .over else { return }
       seen()
-      writeOut()
+      let isCutOff = writeOut()
       guard !unseen.isEmpty || !waiting.isEmpty else { return }
-      lookLater(min(max(delay * 2, .milliseconds(1)), .milliseconds(10)))
+      lookLater(isCutOff ? .zero : min(max(delay * 2, .milliseconds(1)), .milliseconds(10)))
     }
   }
 
@@ -360,10 +397,10 @@ final class FleetWriter {
 
   /// The server has a durable send, or has refused it.
   private func conclude(_ sender: Sender, _ outcome: FleetOutcomes.Outcome) {
-    guard let name = rowName(sender) else { return }
-    outcomes.note(outcome, of: name)
+    guard let id = Self.id(sender), let name = Self.name(sender) else { return }
+    outcomes.note(outcome, of: id)
     if case .adopted = sender { return end(name, outcome.end) }
-    underWay[name] = nil
+    underWay[id] = nil
     // What a host had written itself may be the fleet's by now.
     carrier.finish(name)
     onCarried(name)
@@ -385,9 +422,9 @@ final class FleetWriter {
     seen()
     switch call {
     case .acknowledged(let id, let answer):
-      if let asked = asked.removeValue(forKey: id) { finish(asked, .acknowledged(answer)) }
+      if let ask = takeAsked(id) { finish(ask, .acknowledged(answer)) }
     case .failed(let id, let error):
-      if let asked = asked.removeValue(forKey: id) { finish(asked, .failed(error)) }
+      if let ask = takeAsked(id) { finish(ask, .failed(error)) }
     case .progressed(let id, let answer):
       if let asked = asked[id] { tell(asked.sender, .progressed(asked.id, answer)) }
     case .answered(let interest, let refusal):
@@ -422,15 +459,25 @@ final class FleetWriter {
 
   /// The host that is to answer: of those that can the one that has been asked the least, and of these the first.
   func ask(_ id: UInt64, named name: String) -> String? {
-    let chosen = wants.answerers(of: name).min { a, b in
-      (questions.values.count { $0 == a }, a) < (questions.values.count { $0 == b }, b)
+    let chosen = wants.answerers(of: name).min { a, b in (load(of: a), a) < (load(of: b), b) }
+    if let chosen {
+      questions[id] = chosen
+      hosts[chosen]?.questions.insert(id)
     }
-    if let chosen { questions[id] = chosen }
     return chosen
+  }
+
+  private func load(of host: String) -> Int { hosts[host]?.questions.count ?? 0 }
+
+  /// Who was to answer a question, which is over.
+  private func takeQuestion(_ id: UInt64) -> String? {
+    guard let host = questions.removeValue(forKey: id) else { return nil }
+    hosts[host]?.questions.remove(id)
+    return host
   }
 
   /// The server does not want that answer any more.
   func heard(withdrawal ack: UInt64) {
-    if let host = questions.removeValue(forKey: ack) { replies.tell(host, .withdrew(ack)) }
+    if let host = takeQuestion(ack) { replies.tell(host, .withdrew(ack)) }
   }
 }

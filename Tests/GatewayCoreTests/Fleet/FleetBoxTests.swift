@@ -40,10 +40,18 @@ import Testing
         place: scene.place, own: scene.take("b"), host: "a", life: row?.life ?? 0, beat: row?.beat ?? 0))
   }
 
-  private func finish(_ key: FleetKey, _ name: String) {
+  private var sent: FleetBoxRow {
     var fields = FleetFields()
     fields.add("s", "sent")
-    scene.store.set(key, name, FleetBoxRow.finished(fields).bytes)
+    return .finished(fields)
+  }
+
+  private func finish(_ key: FleetKey, _ name: String) { scene.store.set(key, name, sent.bytes) }
+
+  /// The one that holds says what became of a send that was adopted.
+  private func finishAdopted(_ id: String) {
+    let own = FleetOwn(term: 1, host: "b")
+    scene.run(FleetDone(place: scene.place, own: own, host: "a", outcomes: [id: sent]))
   }
 
   @Test func aSendIsBoxedAndRemovedWhenItIsFinished() {
@@ -71,13 +79,13 @@ import Testing
     link.box.put(8, FleetFields())
     _ = takeNotes()
     adopt()
-    finish(adopted, "a/8")
+    finishAdopted("8")
     scene.turn(by: .seconds(11))
     #expect(takeNotes() == ["adopted 7", "sent 8"])
-    finish(adopted, "a/7")
+    finishAdopted("7")
     scene.turn(by: .seconds(11))
     #expect(takeNotes() == ["sent 7"])
-    #expect(scene.store.rows(of: adopted) == [:])
+    #expect(scene.store.rows(of: adopted) == [:] && scene.store.rows(of: box) == [:])
   }
 
   @Test func whatAnEmptiedEngineHasForgottenIsBoxedAgain() {
@@ -137,6 +145,7 @@ import Testing
     scene.store.set(box, "9", FleetBoxRow.waiting(fields).bytes)
     scene.turn(by: .seconds(11))
     #expect(takeNotes() == ["found 9"])
+    #expect(scene.store.rows(of: box).keys.sorted() == ["9"])
   }
 
   @Test func aRowWhoseRemovalWasNotHeardIsRemovedWhenTheEngineIsBack() {
@@ -160,10 +169,41 @@ import Testing
     adopt()
     scene.turn(by: .seconds(11))
     #expect(takeNotes() == (1...count).map { "adopted \($0)" })
-    for number in 1...count { finish(adopted, "a/\(number)") }
+    for number in 1...count { finishAdopted("\(number)") }
     scene.turn(by: .seconds(11))
     #expect(takeNotes() == (1...count).map { "sent \($0)" })
-    #expect(scene.store.rows(of: adopted) == [:])
+    #expect(scene.store.rows(of: adopted) == [:] && scene.store.rows(of: box) == [:])
+  }
+
+  @Test func whereSendsAreIsAskedAgainUntilTheEngineLetsItBeKnown() {
+    link.box.put(7, FleetFields())
+    _ = takeNotes()
+    scene.engine.refused = [.find]
+    scene.store.restart()
+    scene.turn(by: .seconds(5))
+    #expect(!link.box.isSettled)
+    scene.engine.refused = []
+    scene.turn(by: .seconds(2))
+    #expect(link.box.isSettled)
+  }
+
+  @Test func aCopyThatIsNotConfirmedInTimeIsPutAgainSoon() {
+    scene.engine.copies = 1
+    scene.engine.isCopied = false
+    link.box.put(7, FleetFields())
+    #expect(takeNotes() == [])
+    scene.engine.isCopied = true
+    scene.turn(by: .seconds(2))
+    #expect(takeNotes() == ["boxed 7"])
+  }
+
+  @Test func manySendsArePutInPortions() {
+    scene.engine.way.delay = 5...5
+    let count = FleetBox.putLimit.count
+    for number in 1...UInt64(count * 3) { link.box.put(number, FleetFields()) }
+    #expect(scene.engine.pendingCount == count)
+    scene.turn(by: .seconds(1))
+    #expect(takeNotes().count == count * 3)
   }
 
   @Test func aRowIsKnownByItsName() {

@@ -31,8 +31,10 @@ import Testing
   }
 
   private func take(_ rows: [String: [UInt8]], underWay: Set<String> = []) -> [String] {
-    carrier.take(FleetSend.waiting(in: rows, of: FleetPlace(fleet: "f", upstream: "u")), isUnderWay: underWay.contains)
-      .map(\.name)
+    carrier.take(
+      FleetSend.waiting(in: rows, of: FleetPlace(fleet: "f", upstream: "u")), isUnderWay: { underWay.contains($0.name) }
+    )
+    .map(\.name)
   }
 
   private func pass(_ seconds: Int) -> [String] {

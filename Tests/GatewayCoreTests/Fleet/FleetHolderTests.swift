@@ -50,8 +50,21 @@ import Testing
   @Test func whatIsPromisedHoldsOverFailoversWithACopy() {
     var options = FleetRig.Options()
     options.copies = 1
-    options.faults += [.failOver, .failOver]
+    options.faults += [.failOver, .failOver, .slowCopies]
     run(options, "failover")
+  }
+
+  @Test func aReplicaThatIsLateHoldsNothingUpForGood() {
+    var options = FleetRig.Options()
+    (options.copies, options.faultPause) = (1, 500)
+    options.faults = [.slowCopies, .slowCopies, .slowCopies, .hangUp, .kill, .awayFromEngine]
+    run(options, "late copies")
+  }
+
+  @Test func aServerWithoutRoomHoldsUpWhatIsSaidAndLosesNothing() {
+    var options = FleetRig.Options()
+    options.faults = [.fillStore, .fillStore, .kill, .cutEngine, .awayFromEngine, .hangUp]
+    run(options, "full")
   }
 
   @Test func aDurableSendIsWrittenOnceOnALinkThoughAFailoverUndoesWhatWasConfirmed() {

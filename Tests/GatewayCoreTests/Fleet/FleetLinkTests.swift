@@ -168,6 +168,24 @@ import Testing
     #expect(scene.store.run == run && undone > conversation && link.conversation == conversation)
   }
 
+  @Test func whatAFullServerRefusesIsNotSaidMoreAndMoreOften() {
+    scene.open(scene.take("b"))
+    let link = link()
+    owner.channel = link.dial(owner: owner)
+    scene.turn(by: .seconds(1))
+    scene.store.isFull = true
+    for number in 1...50 { owner.channel?.write(PreparedMessage(event: "m", body: Array("\(number)".utf8)), ack: nil) }
+    scene.turn(by: .milliseconds(500))
+    let before = scene.engine.appends
+    scene.turn(by: .seconds(10))
+    #expect(scene.engine.appends - before <= 10)
+    scene.store.isFull = false
+    scene.turn(by: .seconds(2))
+    let said = scene.store.records(of: scene.place.key(.up), after: .start).compactMap { FleetUpEntry($0.fields) }
+    // The first is said once more with the others.
+    #expect(said.map(\.number) == [1] + Array(1...50))
+  }
+
   @Test func whatAHostHasNotReadIsBehind() {
     let own = scene.take("b")
     let conversation = scene.open(own)

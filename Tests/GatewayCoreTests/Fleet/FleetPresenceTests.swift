@@ -112,4 +112,28 @@ import Testing
     scene.turn(by: rest * 5)
     #expect(life == 4)
   }
+
+  @Test func theHolderWritesOnAfterAnAdoptionThatWasNotConfirmedInTime() throws {
+    let scene = FleetScene()
+    let sink = FleetSink()
+    let holder = FleetHolder(
+      scene.settings, sink, engine: scene.engine, timers: scene.timers, random: FakeRandom()
+    ) { FleetTops() }
+    scene.engine.copies = 1
+    scene.run(FleetJoin(place: scene.place, host: "b", life: 0, details: FleetHostDetails()))
+    scene.turn(by: .seconds(5))
+    let owner = FleetOwner()
+    owner.channel = holder.connector.dial(owner: owner)
+    sink.open()
+    scene.turn(by: .seconds(1))
+    let conversation = try #require(holder.writer?.conversation)
+    scene.engine.uncopied = [.adopt]
+    scene.turn(by: scene.settings.adopt * 2)
+    #expect(scene.store.hostRow(scene.place.key(.hosts), "b")?.isAdopted == true)
+    let call = FleetUpEntry.Call.write(PreparedMessage(event: "m", body: Array("one".utf8)), ack: nil, row: nil)
+    let entry = FleetUpEntry(host: "c", life: 1, conversation: conversation, number: 1, call: call)
+    _ = scene.store.append(entry.fields, to: scene.place.key(.up), at: nil)
+    scene.turn(by: .seconds(1))
+    #expect(sink.takeAll() == ["one"])
+  }
 }

@@ -47,6 +47,39 @@ import Testing
     #expect(scene.events.dropFirst(2) == ["2-1 one", "2-2 two", "2-3 three", "2-4 four"])
   }
 
+  @Test func anEndThatTheEngineHasLostIsSaidOnceMore() {
+    publisher.opened(newEpoch: "e1", nil, hosts: 1)
+    scene.settle()
+    scene.store.copyToReplica()
+    publisher.ended(UpstreamFailure(.closed, "gone"))
+    scene.settle()
+    let end = #"3-0 down(reason: "closed", detail: "gone")"#
+    #expect(scene.events == ["1-0 take", "2-0 open(hosts: 1)", end])
+    for isLost in [false, true] {
+      if isLost { scene.store.failOver() } else { scene.engine.cut() }
+      publisher.engineLost()
+      scene.turn(by: .seconds(1))
+      #expect(scene.events.count == (isLost ? 2 : 3))
+      publisher.heal()
+      scene.settle()
+      #expect(scene.events == ["1-0 take", "2-0 open(hosts: 1)", end])
+    }
+  }
+
+  @Test func anOpeningThatIsNotConfirmedInTimeIsAskedForOnceMore() {
+    var numbers: [UInt64] = []
+    publisher.onOpen = { numbers.append($0.conversation) }
+    // The holder looks whether it still is one, and asks again.
+    publisher.onDoubt = { [publisher, scene] in scene.timers.after(.seconds(1)) { publisher.openAgain() } }
+    scene.engine.copies = 1
+    scene.engine.isCopied = false
+    publisher.opened(newEpoch: "e1", nil, hosts: 1)
+    scene.settle()
+    scene.engine.isCopied = true
+    scene.turn(by: .seconds(2))
+    #expect(numbers == [3])
+  }
+
   @Test func numbersGoOnOverConversations() {
     publisher.opened(newEpoch: "e1", nil, hosts: 1)
     scene.settle()

@@ -201,7 +201,8 @@ import Testing
     writer.heard(reply: .acknowledged(sink.acks[0], RemoteAnswer([1])))
     writer.heard(reply: .acknowledged(sink.acks[1], RemoteAnswer([2])))
     scene.settle()
-    #expect(told(life: 1).filter { $0 != .written(upTo: 1) } == [.acknowledged(4, RemoteAnswer([1]))])
+    #expect(sink.forgotten == [sink.acks[0]])
+    #expect(told(life: 1).filter { $0 != .written(upTo: 1) } == [])
     #expect(told(life: 2).filter { $0 != .written(upTo: 1) } == [.acknowledged(4, RemoteAnswer([2]))])
   }
 
@@ -236,7 +237,8 @@ import Testing
     scene.turn(by: .milliseconds(50))
     var sent = FleetFields()
     sent.add("s", "sent")
-    #expect(scene.store.rows(of: scene.place.key(.adopted)) == ["b/7": FleetBoxRow.finished(sent).bytes])
+    #expect(scene.store.rows(of: scene.place.key(.adopted)) == [:])
+    #expect(scene.store.rows(of: scene.place.key(.box(host: "b"))) == ["7": FleetBoxRow.finished(sent).bytes])
   }
 
   @Test func whatItsHostHadWrittenBeforeItWasAdoptedIsNotWrittenOnceMore() {
@@ -251,7 +253,49 @@ import Testing
     sink.unsentBytes = 0
     scene.turn(by: .milliseconds(50))
     #expect(sink.takeAll() == ["kept"])
-    #expect(scene.store.rows(of: scene.place.key(.adopted)) == ["b/7": FleetSendEnd(.sent).row.bytes])
+    #expect(scene.store.rows(of: scene.place.key(.box(host: "b"))) == ["7": FleetSendEnd(.sent).row.bytes])
+  }
+
+  @Test func whatAHostHasSentUnderItsNewNameIsNotWrittenOnceMoreForItsOldOne() {
+    var fields = FleetFields()
+    PreparedMessage(event: "m", body: Array("kept".utf8)).add(to: &fields)
+    mayWrite()
+    say(1, "kept", host: "renamed", row: "x-7")
+    scene.turn(by: .milliseconds(50))
+    scene.store.set(scene.place.key(.adopted), "b/x-7", FleetBoxRow.waiting(fields).bytes)
+    writer.carry(FleetSend.waiting(in: scene.store.rows(of: scene.place.key(.adopted)), of: scene.place))
+    mayWrite()
+    scene.turn(by: .milliseconds(50))
+    #expect(sink.takeAll() == ["kept"])
+    #expect(scene.store.rows(of: scene.place.key(.adopted)) == [:])
+  }
+
+  @Test func whatTheEngineDoesNotLetAHostBeToldIsToldWhenItDoes() {
+    scene.engine.refused = [.done]
+    mayWrite()
+    for (number, row) in [(1, "7"), (2, "8")] as [(UInt64, String)] {
+      say(number, "m", row: row)
+      scene.turn(by: .milliseconds(50))
+    }
+    writer.heal()
+    scene.turn(by: .milliseconds(50))
+    #expect(told() == [])
+    scene.engine.refused = []
+    writer.heal()
+    scene.turn(by: .milliseconds(50))
+    #expect(told() == [.written(upTo: 1), .written(upTo: 2)])
+  }
+
+  @Test func manyCallsAreDealtWithInPortions() {
+    for number in 1...UInt64(FleetWriter.portion) * 2 {
+      let call = FleetUpEntry.Call.forget(ack: number)
+      writer.take(FleetUpEntry(host: "b", life: 1, conversation: conversation, number: number, call: call))
+    }
+    say(UInt64(FleetWriter.portion) * 2 + 1, "last")
+    mayWrite()
+    #expect(sink.takeAll() == [])
+    scene.turn(by: .milliseconds(1))
+    #expect(sink.takeAll() == ["last"])
   }
 
   @Test func theUnionOfInterestsIsAskedFor() {

@@ -261,7 +261,7 @@ struct RedisEngineTests {
     bench.engine.newest(of: place.key(.events)) { _ in order.append(2) }
     #expect(try bench.goOn { order == [1, 2] })
     replica.stop()
-    #expect(try bench.step(beat) == .unanswered)
+    #expect(try bench.step(beat) == .uncopied)
     #expect(try bench.step(FleetBeat(place: place, own: FleetOwn(term: 9, host: "a"))) == .fenced)
     #expect(bench.engine.server != nil)
     replica.goOn()

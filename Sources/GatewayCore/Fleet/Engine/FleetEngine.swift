@@ -123,9 +123,11 @@ enum FleetOutcome<Value> {
   case fenced
   /// The engine declined. Nothing was done.
   case refused(FleetRefusal)
-  /// The engine was lost, or did not have it on as many copies as are wanted: it may have been done, or be done yet, and
-  /// may be undone.
+  /// The engine was lost: it may have been done, or be done yet. What is to be asked again is asked on the next connection.
   case unanswered
+  /// It was done, and not as many copies as are wanted have confirmed it in time: it may be undone. The engine is reached as
+  /// before, so that nothing else tells when to ask again.
+  case uncopied
 }
 
 extension FleetOutcome: Equatable where Value: Equatable {}

@@ -3,23 +3,22 @@ struct FleetDone: FleetStep {
   static let name = FleetStepName.done
   var place: FleetPlace
   var own: FleetOwn
-  /// The host that is told; nil where it died.
-  var host: String?
+  /// Whose sends and calls they are.
+  var host: String
   /// The reply and its place; nil tells nothing.
   var reply: FleetRecord?
-  /// Of durable sends, by their rows' names. One that is in its host's box no more may have been adopted.
+  /// Of durable sends, by their rows' names. One that was adopted is its host's again then: that may not change the fleet's.
   var outcomes: [String: FleetBoxRow] = [:]
 
   var keys: [FleetKey] {
     [
-      place.key(.lease), place.key(.replies(host: host ?? "@")), place.key(host.map { .box(host: $0) } ?? .adopted),
-      place.key(.adopted),
+      place.key(.lease), place.key(.replies(host: host)), place.key(.box(host: host)), place.key(.adopted),
     ]
   }
   var arguments: [[UInt8]] {
     let told = [
       Array(own.text.utf8), Array((reply?.position.description ?? "").utf8), reply?.fields.packed ?? [],
-      Array((host ?? "").utf8),
+      Array(host.utf8),
     ]
     return outcomes.sorted { $0.key < $1.key }.reduce(told) { $0 + [Array($1.key.utf8), $1.value.bytes] }
   }

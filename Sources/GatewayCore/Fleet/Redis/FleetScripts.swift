@@ -140,9 +140,10 @@ enum FleetScripts {
       if type(added) == 'table' and added.err and not string.find(added.err, 'equal or smaller', 1, true) then return added end
     end
     for i = 5, #ARGV, 2 do
-      local key, name = KEYS[3], ARGV[i]
-      if redis.call('HEXISTS', key, name) == 0 then key, name = KEYS[4], ARGV[4] .. '/' .. name end
-      if redis.call('HEXISTS', key, name) == 1 then redis.call('HSET', key, name, ARGV[i + 1]) end
+      local isThere = redis.call('HEXISTS', KEYS[3], ARGV[i]) == 1
+      if isThere or redis.call('HDEL', KEYS[4], ARGV[4] .. '/' .. ARGV[i]) == 1 then
+        redis.call('HSET', KEYS[3], ARGV[i], ARGV[i + 1])
+      end
     end
     return 1
     """
@@ -152,12 +153,17 @@ enum FleetScripts {
     local life, beat, details = string.match(row, '^(%d+):(%d+):(.*)$')
     if life ~= ARGV[3] or beat ~= ARGV[4] then return false end
     redis.call('HDEL', KEYS[1], '')
-    local rows = redis.call('HGETALL', KEYS[2])
-    for i = 1, #rows, 2 do redis.call('HSET', KEYS[3], ARGV[2] .. '/' .. rows[i], rows[i + 1]) end
-    redis.call('DEL', KEYS[2])
+    local rows, count = redis.call('HGETALL', KEYS[2]), 0
+    for i = 1, #rows, 2 do
+      if string.sub(rows[i + 1], 1, 1) == '+' then
+        redis.call('HSET', KEYS[3], ARGV[2] .. '/' .. rows[i], rows[i + 1])
+        redis.call('HDEL', KEYS[2], rows[i])
+        count = count + 1
+      end
+    end
     life = string.format('%.0f', life + 1)
     redis.call('HSET', KEYS[4], ARGV[2], life .. ':-:' .. details)
-    return {life, #rows / 2}
+    return {life, count}
     """
 
   private static let join = """

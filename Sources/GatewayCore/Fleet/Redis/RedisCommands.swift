@@ -120,6 +120,7 @@ extension FleetOutcome {
   fileprivate init(_ reply: RedisPipeline.Reply?, _ read: (FleetReply) -> Value?) {
     switch reply {
     case nil: self = .unanswered
+    case .uncopied: self = .uncopied
     case .value(let value):
       self = read(value).map { .done($0) } ?? .refused(.other("the server's answer makes no sense"))
     case .error(let error):

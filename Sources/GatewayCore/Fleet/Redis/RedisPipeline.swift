@@ -6,6 +6,8 @@ final class RedisPipeline {
   enum Reply: Equatable, Sendable {
     case value(FleetReply)
     case error(RedisError)
+    /// It was carried out, and fewer replicas than are wanted have confirmed it in time.
+    case uncopied
 
     fileprivate var isError: Bool { if case .error = self { true } else { false } }
   }
@@ -188,6 +190,7 @@ final class RedisPipeline {
     switch reply {
     case .value: noteDone(subject)
     case .error(let error): if case .refused = error.meaning { note(error, subject) }
+    case .uncopied: break
     }
   }
 
@@ -208,7 +211,7 @@ final class RedisPipeline {
   /// In their order, as far as outcomes are known.
   private func tellOutcomes() {
     while !isOver, calls.look(0, { $0.isDecided }) == true, let call = calls.popFirst() {
-      call.settle(call.awaitsCopies && call.isCopied == false ? nil : call.reply)
+      call.settle(call.awaitsCopies && call.isCopied == false ? .uncopied : call.reply)
     }
   }
 }

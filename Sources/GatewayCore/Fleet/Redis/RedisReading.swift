@@ -230,7 +230,7 @@ final class RedisReading {
     } _: { [weak self] reply in
       guard let self, isWaiting(number) else { return }
       switch reply {
-      case nil, .value(.integer(1)): break
+      case nil, .value(.integer(1)), .uncopied: break
       // The question has not come to the server, or the answer not to us.
       case .value:
         timers.after(Self.unblockRest) { [weak self] in

@@ -164,7 +164,7 @@ import Testing
     rig.say("-FENCED x\r\n*0\r\n*2\r\n:5\r\n$0\r\n\r\n", to: rig.calls)
     #expect(heard == ["1 fenced", "2 done(nil)"])
     rig.say(":1\r\n", to: rig.calls)
-    #expect(heard == ["1 fenced", "2 done(nil)", "3 unanswered"])
+    #expect(heard == ["1 fenced", "2 done(nil)", "3 uncopied"])
     rig.engine.run(beat) { heard.append("4 \($0)") }
     rig.engine.newest(of: rig.place.key(.up)) { heard.append("5 \($0)") }
     rig.advance(.zero)

@@ -174,7 +174,7 @@ extension FleetEngineCase {
       #expect(try bench.done { bench.engine.newest(of: place.key(.replies(host: "b")), $0) } == reply)
       let joined = try bench.step(FleetJoin(place: place, host: "b", life: 1, details: FleetHostDetails()))
       #expect(joined == .done(FleetJoined(life: 2, names: ["7", "9"])))
-      let later = FleetDone(place: place, own: own, host: nil, reply: nil, outcomes: ["b/7": outcome])
+      let later = FleetDone(place: place, own: own, host: "b", outcomes: ["7": outcome])
       #expect(try bench.step(later) == .done(true))
     },
     FleetEngineCase("an outcome finds a row that was adopted meanwhile") { bench throws in
@@ -187,10 +187,17 @@ extension FleetEngineCase {
       }
       _ = try bench.step(FleetAdopt(place: place, own: own, host: "b", life: 1, beat: 0))
       let outcome = FleetBoxRow.finished(FleetFields())
-      let done = FleetDone(place: place, own: own, host: "b", reply: nil, outcomes: ["x-2": outcome])
+      let done = FleetDone(place: place, own: own, host: "b", outcomes: ["x-2": outcome])
       #expect(try bench.step(done) == .done(true))
-      #expect(try bench.rows(.adopted) == ["b/x-1": waiting.bytes, "b/x-2": outcome.bytes])
-      #expect(try bench.rows(.box(host: "b")) == [:])
+      #expect(try bench.rows(.adopted) == ["b/x-1": waiting.bytes])
+      #expect(try bench.rows(.box(host: "b")) == ["x-2": outcome.bytes])
+      // What has its outcome stays its host's when that dies again.
+      let details = FleetHostDetails()
+      let joined = try bench.step(FleetJoin(place: place, host: "b", life: 2, details: details))
+      #expect(joined == .done(FleetJoined(life: 3, names: ["x-2"])))
+      let again = try bench.step(FleetAdopt(place: place, own: own, host: "b", life: 3, beat: 0))
+      #expect(again == .done(FleetAdopted(life: 4, rows: 0)))
+      #expect(try bench.rows(.box(host: "b")) == ["x-2": outcome.bytes])
     },
   ]
 

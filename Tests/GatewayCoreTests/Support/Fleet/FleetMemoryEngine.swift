@@ -48,6 +48,14 @@ final class FleetMemoryEngine: FleetEngine, FleetStoreListener {
   var onReport: (FleetReport) -> Void = { _ in }
   /// The tables whose rows were asked for.
   var read: Set<FleetKey> = []
+  /// What they do not confirm.
+  var uncopied: Set<FleetStepName> = []
+  /// What this host may not do.
+  var refused: Set<FleetStepName> = []
+  /// Calls without an outcome.
+  var pendingCount: Int { pending.count }
+  /// How often something was to be added to a stream.
+  private(set) var appends = 0
 
   func refusal(of place: FleetPlace) -> UpstreamFailure? { refusals[place] }
 
@@ -190,6 +198,7 @@ final class FleetMemoryEngine: FleetEngine, FleetStoreListener {
     _ fields: FleetFields, to key: FleetKey, at position: FleetPosition?,
     _ done: @escaping (FleetOutcome<FleetPosition>) -> Void
   ) {
+    appends += 1
     call(
       repeats: true,
       { $0.isFull ? .refused(.full) : $0.append(fields, to: key, at: position).map { .done($0) } ?? .fenced }, done)
@@ -217,14 +226,16 @@ final class FleetMemoryEngine: FleetEngine, FleetStoreListener {
   }
 
   func run<Step: FleetStep>(_ step: Step, _ done: @escaping (FleetOutcome<Step.Result>) -> Void) {
-    let (copies, isCopied) = (copies, isCopied)
+    let (copies, isCopied) = (copies, isCopied && !uncopied.contains(Step.name))
+    let isRefused = refused.contains(Step.name)
     call(
       { store in
+        if isRefused { return .refused(.forbidden("this user has no permissions")) }
         switch store.run(Step.name, step.keys, step.arguments) {
         case .fenced: return .fenced
         case .reply(let reply):
           if copies > 0, Step.name.mustLast {
-            guard isCopied else { return .unanswered }
+            guard isCopied else { return .uncopied }
             store.copyToReplica()
           }
           return Step.result(reply).map { .done($0) } ?? .refused(.other("a reply that makes no sense"))

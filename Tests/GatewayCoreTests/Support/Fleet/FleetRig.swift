@@ -7,6 +7,8 @@ final class FleetRig {
     case kill, pause, leave, cutEngine, awayFromEngine, awayFromServer, hangUp, restartStore, stopStore, failOver, flush
     /// The master lives when it is failed over, and what it confirms from then on is undone.
     case replace
+    /// The replica is late, or the store has no room for entries.
+    case slowCopies, fillStore
   }
 
   enum Outcome { case finished, lost }
@@ -172,10 +174,20 @@ final class FleetRig {
     case .replace:
       store.beReplaced()
       later(50...2_500) { [weak self] in self?.failOver() }
+    case .slowCopies:
+      copies(areConfirmed: false)
+      later(100...900) { [weak self] in self?.copies(areConfirmed: true) }
+    case .fillStore:
+      store.isFull = true
+      later(200...3_000) { [store] in store.isFull = false }
     case .flush:
       noteLoss()
       store.flush()
     }
+  }
+
+  private func copies(areConfirmed: Bool) {
+    for host in hosts { host.engine.isCopied = areConfirmed }
   }
 
   func failOver() {
@@ -189,8 +201,9 @@ final class FleetRig {
     let names = store.rows(of: FleetPlace(fleet: "f", upstream: "u").key(.adopted)).keys
     for sort in FleetRigMessage.Sort.allCases where sort.isDurable {
       for name in names {
-        let parts = name.split(separator: "/")
-        adopted.insert(FleetRigMessage(host: String(parts[0]), number: UInt64(parts[1]) ?? 0, sort: sort))
+        // `HOST/HOST-NUMBER`.
+        let parts = name.split { $0 == "/" || $0 == "-" }
+        adopted.insert(FleetRigMessage(host: String(parts[0]), number: UInt64(parts[2]) ?? 0, sort: sort))
       }
     }
   }

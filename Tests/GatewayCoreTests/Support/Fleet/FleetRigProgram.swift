@@ -71,6 +71,7 @@ final class FleetRigProgram: UpstreamChannelOwner {
       message.prepared.add(to: &fields)
       if sort.wantsAck { fields.add("r", 100) }
       fields.add("i", message.number)
+      fields.add("id", "\(message.host)-\(message.number)")
       box.put(message.number, fields)
     }
     drain()

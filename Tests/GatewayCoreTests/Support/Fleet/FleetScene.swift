@@ -124,6 +124,7 @@ final class FleetOwner: UpstreamChannelOwner {
 /// A server that takes messages when the test says so.
 final class FleetSink: UpstreamConnector, UpstreamChannel {
   private(set) var written: [String] = []
+  private(set) var forgotten: [UInt64] = []
   private(set) weak var owner: (any UpstreamChannelOwner)?
   /// Bytes that its machine has not acknowledged.
   var unsentBytes = 0
@@ -159,6 +160,7 @@ final class FleetSink: UpstreamConnector, UpstreamChannel {
     if let ack { acks.append(ack) }
     unsentBytes += cost
   }
+  func open() { owner?.channelOpened(self) }
   private(set) var acks: [UInt64] = []
   func acknowledge(_ ack: UInt64) {
     let answer = Array("1".utf8)
@@ -172,7 +174,7 @@ final class FleetSink: UpstreamConnector, UpstreamChannel {
   }
   func want(_ interest: Interest) { written.append("want \(interest)") }
   func drop(_ interest: Interest) { written.append("drop \(interest)") }
-  func forget(ack: UInt64) {}
+  func forget(ack: UInt64) { forgotten.append(ack) }
   func checkHeartbeat() {}
   func verify() {}
   func close() { written.append("close") }

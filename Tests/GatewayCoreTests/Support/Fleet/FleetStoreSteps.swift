@@ -118,11 +118,9 @@ extension FleetStore {
   private func done(_ keys: [FleetKey], _ arguments: [[UInt8]], _ texts: [String]) -> Answer {
     for at in stride(from: 4, to: arguments.count, by: 2) {
       let adopted = "\(texts[3])/\(texts[at])"
-      if rows(of: keys[2])[texts[at]] != nil {
-        set(keys[2], texts[at], arguments[at + 1])
-      } else if rows(of: keys[3])[adopted] != nil {
-        set(keys[3], adopted, arguments[at + 1])
-      }
+      guard rows(of: keys[2])[texts[at]] != nil || rows(of: keys[3])[adopted] != nil else { continue }
+      remove([adopted], of: keys[3])
+      set(keys[2], texts[at], arguments[at + 1])
     }
     if let position = FleetPosition(texts[1]), let fields = FleetFields(packed: arguments[2]) {
       _ = append(fields, to: keys[1], at: position)
@@ -136,9 +134,9 @@ extension FleetStore {
     else {
       return .reply(.null)
     }
-    let box = rows(of: keys[1])
-    for (number, value) in box { set(keys[2], "\(texts[1])/\(number)", value) }
-    content.tables[keys[1]] = nil
+    let box = rows(of: keys[1]).filter { $0.value.first == UInt8(ascii: "+") }
+    for (name, value) in box { set(keys[2], "\(texts[1])/\(name)", value) }
+    remove(Array(box.keys), of: keys[1])
     setHost(keys[3], texts[1], life: row.life + 1, beat: nil, details: row.details.fields.packed)
     return .reply(.array([.integer(Int64(row.life + 1)), .integer(Int64(box.count))]))
   }
