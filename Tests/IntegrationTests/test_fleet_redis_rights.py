@@ -1,10 +1,12 @@
 """TLS, passwords and the rights of users of a fleet's Redis: what docs/fleet.md says is enough is, and what is missing is
 said."""
 
+import asyncio
+
 import pytest
 
 import redis_server
-from patience import SOON
+from patience import SOON, within
 from programs import ROOT
 from test_fleet_redis import fleet, told, works
 
@@ -73,7 +75,7 @@ async def test_the_documented_rights_are_enough_for_hosts_that_hold_and_that_nev
     (edge, core) = documented_rights()
     for words in (edge, core):
         assert await redis.command("ACL", *words) == "OK"
-    await redis.command("ACL", "SETUSER", "admin", "on", ">p", "+acl")
+    await redis.command("ACL", "SETUSER", "admin", "on", ">p", "~*", "+acl", "+hlen")
     assert await redis.command("ACL", "SETUSER", "default", "off") == "OK"
     hosts = []
     for words, hold in ((core, "may"), (edge, "never")):
@@ -99,10 +101,26 @@ async def test_the_documented_rights_are_enough_for_hosts_that_hold_and_that_nev
     # Longer than it takes to say three times that it lives.
     for host in hosts:
         await host.until(lambda status: status["daemon"]["outbox"]["queued"]["count"] == 0, "the outbox to empty")
+    admin = ("--user", "admin", "--pass", "p", "--no-auth-warning")
+    # It dies with a send that the other one writes for it, and hears so when it is back.
+    await chat.stop()
+    await hosts[1].until(lambda status: all(one["state"] != "connected" for one in status["connections"]), "no link")
+    await hosts[1].clients[-1].call("send", upstream="chat", event="d", args=["left"], delivery="durable")
+
+    async def rows(count, key):
+        while await redis.command(*admin, "HLEN", f"gw:test:{{chat}}:{key}") != str(count):
+            await asyncio.sleep(0.02)
+
+    await within(rows(1, "box:edge"), "the send to be copied", SOON)
     await hosts[1].crash()
+    await within(rows(1, "box:@"), "the send to be adopted", 4 * SOON)
+    await chat.start()
+    assert [one["args"] for one in await chat.received(1, "d")] == [["left"]]
     await hosts[1].start()
     await works(hosts[1])
-    denied = await redis.command("--user", "admin", "--pass", "p", "--no-auth-warning", "ACL", "LOG")
+    for key in ("box:@", "box:edge"):
+        await within(rows(0, key), f"{key} to be empty", SOON)
+    denied = await redis.command(*admin, "ACL", "LOG")
     assert denied == "", denied
 
 
