@@ -53,7 +53,7 @@ final class FleetBox {
   /// Where each row is, is known: what is boxed may be written.
   private(set) var isSettled = false
   private var isLooking = false
-  /// Rows that are asked for in one go: each may be as long as a message.
+  /// Rows that are looked for in one go.
   static let portion = 64
   /// Most that is put at once: what else is asked of the engine stands behind it.
   static let putLimit = (count: 256, bytes: 1 << 20)
@@ -201,29 +201,23 @@ final class FleetBox {
   /// Looks where each row is.
   private func settle() {
     beginRound()
-    settle(rows.keys.sorted()[...], unknown[...])
+    settle(rows.keys.sorted()[...])
   }
 
-  private func settle(_ known: ArraySlice<UInt64>, _ unknown: ArraySlice<String>) {
+  private func settle(_ known: ArraySlice<UInt64>) {
     let own = known.prefix(Self.portion).compactMap { number in rows[number].map { (number, $0.name) } }
-    let strange = unknown.prefix(Self.portion - own.count)
-    guard !own.isEmpty || !strange.isEmpty else {
-      guard known.isEmpty else { return settle(known.dropFirst(Self.portion), unknown) }
-      (isSettled, self.unknown) = (true, [])
-      putFresh()
-      return onSettled()
+    guard known.isEmpty else {
+      return look(for: own) { [weak self] in self?.settle(known.dropFirst(Self.portion)) }
     }
-    let present = round
-    look(for: own) { [weak self] in
-      guard let self, round == present else { return }
-      read(strange) { [weak self] in
-        guard let self, round == present else { return }
-        settle(known.dropFirst(Self.portion), unknown.dropFirst(strange.count))
-      }
+    readUnknown { [weak self] in
+      guard let self else { return }
+      (isSettled, unknown) = (true, [])
+      putFresh()
+      onSettled()
     }
   }
 
-  /// Finds where rows are that this host knows. What still waits in its box is not read for that: there may be much of it.
+  /// Finds where rows are that this host knows. What still waits is not read for that: there may be much of it.
   private func look(for own: [(UInt64, String)], _ done: @escaping () -> Void) {
     guard let life, !own.isEmpty else { return done() }
     let present = round
@@ -231,21 +225,23 @@ final class FleetBox {
       guard let self, round == present else { return }
       if case .fenced = boxed { return onFenced(life) }
       guard let boxed = found(boxed), boxed.count == own.count else { return }
-      engine.rows(of: place.key(.adopted), own.map { self.adoptedName($0.1) }) { [weak self] adopted in
-        guard let self, round == present, let adopted = found(adopted) else { return }
-        for ((number, name), boxed) in zip(own, boxed) { settle(number, boxed, adopted[adoptedName(name)]) }
-        done()
+      engine.sizes(of: place.key(.adopted), own.map { self.adoptedName($0.1) }) { [weak self] adopted in
+        guard let self, round == present, let adopted = found(adopted), adopted.count == own.count else { return }
+        for (place, (number, _)) in own.enumerated() { settle(number, boxed[place], isAdopted: adopted[place] > 0) }
+        if round == present { done() }
       }
     }
   }
 
   /// Reads rows that this host does not know.
-  private func read(_ strange: ArraySlice<String>, _ done: @escaping () -> Void) {
-    guard !strange.isEmpty else { return done() }
+  private func readUnknown(_ done: @escaping () -> Void) {
+    guard !unknown.isEmpty else { return done() }
     let present = round
-    engine.rows(of: box, Array(strange)) { [weak self] boxed in
-      guard let self, round == present, let boxed = found(boxed) else { return }
-      for name in strange { if let row = boxed[name] { find(name, row) } }
+    FleetPortions(key: box, engine: engine).read(unknown) { [weak self] rows in
+      guard let self, round == present else { return }
+      for name in CommandID.inOrder(Array(rows.keys)) { if let row = rows[name] { find(name, row) } }
+    } _: { [weak self] outcome in
+      guard let self, round == present, found(outcome) != nil else { return }
       done()
     }
   }
@@ -262,23 +258,23 @@ final class FleetBox {
     }
   }
 
-  private func settle(_ number: UInt64, _ boxed: FleetFound, _ adopted: [UInt8]?) {
+  private func settle(_ number: UInt64, _ boxed: FleetFound, isAdopted: Bool) {
     guard let row = rows[number] else { return }
-    switch (boxed, adopted.flatMap { FleetBoxRow($0) }) {
-    case (.finished(let fields), _), (_, .finished(let fields)?):
+    switch (boxed, isAdopted) {
+    case (.finished(let fields), _):
       onNews(.outcome(number, fields))
       finish(number)
-    case (_, .waiting?):
+    case (_, true):
       rows[number]?.place = .adopted
       if row.place != .adopted {
         if row.place == .fresh { onNews(.boxed(number)) }
         onNews(.adopted(number))
       }
-    case (.waiting, _):
+    case (.waiting, false):
       rows[number]?.place = .boxed
       if row.place == .fresh { onNews(.boxed(number)) }
       if row.place == .adopted { onNews(.returned(number)) }
-    case (.missing, _):
+    case (.missing, false):
       rows[number]?.place = .fresh
       if row.place == .adopted { onNews(.returned(number)) }
     }

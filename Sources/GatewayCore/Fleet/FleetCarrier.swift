@@ -38,6 +38,9 @@ final class FleetCarrier {
     self.wall = wall
   }
 
+  /// Whether one was taken in this conversation and has no outcome.
+  func hasTaken(_ name: String) -> Bool { carried[name]?.asks != nil }
+
   /// Takes those of the fleet's sends that were not taken before. Returns what is to be written, in its order.
   /// - Parameter isUnderWay: whether its host had written one in this conversation before it died.
   func take(_ sends: [FleetSend], isUnderWay: (FleetSend) -> Bool) -> [FleetSend] {

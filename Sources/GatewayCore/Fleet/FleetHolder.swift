@@ -31,6 +31,7 @@ final class FleetHolder {
   private var ended: [String: UInt64] = [:]
   /// What goes on when it is known what was adopted.
   private var adoptions: [() -> Void] = []
+  private var isReadingAdopted = false
 
   /// The connection to the server is wanted from now on, or not any more; then it is closed in order.
   var onWant: (Bool) -> Void = { _ in }
@@ -334,6 +335,10 @@ final class FleetHolder {
     self.writer = writer
     writer.onFenced = { [weak self] in self?.tell(.fenced) }
     writer.onCarried = { [weak self] in self?.adopted[$0] = nil }
+    writer.onRoom = { [weak self, weak writer] in
+      guard let self, writer === self.writer, engine.server != nil else { return }
+      engine.readOn(place.key(.up), after: readUp, for: self)
+    }
     noteLives()
     readUp = opened.up
     writer.mayWrite(until: lease.mayWriteUntil)
@@ -342,32 +347,56 @@ final class FleetHolder {
 
   /// What the fleet has of hosts that died is written, and then goes on what waited for that.
   private func carryAdopted(_ goOn: @escaping () -> Void = {}) {
-    let present = writer
+    adoptions.append(goOn)
+    if !isReadingAdopted { readAdopted() }
+  }
+
+  /// Reads what was not read before in this conversation: of many hosts that die together one look finds all. What waits for a
+  /// look that began after it was done goes on with the next.
+  private func readAdopted() {
+    let (present, waiting) = (writer, adoptions)
+    (adoptions, isReadingAdopted) = ([], true)
     var found: [FleetSend] = []
-    FleetPortions(key: place.key(.adopted), engine: engine).read { [place] in
-      found += FleetSend.waiting(in: $0, of: place)
+    FleetPortions(key: place.key(.adopted), engine: engine).read {
+      present?.hasTaken($0) != true
+    } _: {
+      [weak self, place] rows in
+      let sends = FleetSend.waiting(in: rows, of: place)
+      found += sends
+      if sends.count < rows.count { self?.remove(Set(rows.keys).subtracting(sends.map(\.name))) }
     } _: { [weak self, weak present] outcome in
-      guard let self, holds else { return }
-      guard case .done = outcome else {
-        if writer != nil, writer === present { adoptions.append(goOn) }
+      guard let self else { return }
+      isReadingAdopted = false
+      guard holds else { return }
+      let isPresent = writer === present
+      guard case .done(let names) = outcome else {
+        if isPresent { adoptions = waiting + adoptions }
         if case .refused = outcome { timers.after(Self.refusedPause) { [weak self] in self?.carryLate() } }
         return
       }
-      adopted = Dictionary(found.map { ($0.name, $0.summary) }) { $1 }
-      guard let writer, writer === present else { return }
-      let isFirst = !writer.isReading
-      writer.carry(found)
-      goOn()
-      if isFirst { engine.readOn(place.key(.up), after: readUp, for: self) }
+      guard isPresent else { return readAdopted() }
+      let all = Set(names)
+      adopted = adopted.filter { all.contains($0.key) }
+      for send in found { adopted[send.name] = send.summary }
+      if let writer {
+        let isFirst = !writer.isReading
+        writer.carry(found)
+        for goOn in waiting { goOn() }
+        if isFirst { engine.readOn(place.key(.up), after: readUp, for: self) }
+      }
+      if !adoptions.isEmpty { readAdopted() }
     }
+  }
+
+  /// Rows that are no sends: nobody can write them, and they would be read again and again.
+  private func remove(_ names: Set<String>) {
+    engine.remove(names.sorted(), of: place.key(.adopted)) { _ in }
+    onReport(.removed(upstream: place.upstream, namespace: place.namespace, rows: names.count))
   }
 
   /// What could not be read is asked for once more.
   private func carryLate() {
-    guard holds else { return }
-    let waiting = adoptions
-    adoptions = []
-    carryAdopted { for goOn in waiting { goOn() } }
+    if holds, !isReadingAdopted { readAdopted() }
   }
 
   func heard(_ content: FleetTap.Content, ack: UInt64?) {
@@ -473,6 +502,7 @@ extension FleetHolder: FleetEngineReceiver {
       engine.trim(key, before: readUp)
     }
     writer.flush()
+    if writer.isFull { engine.readNoMore(key, for: self) }
   }
 
   func engineReachedEnd(of key: FleetKey) {}

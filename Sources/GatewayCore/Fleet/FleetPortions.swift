@@ -1,18 +1,36 @@
-/// A table of the engine that may be long, a portion at a time: of thousands of rows each portion is taken in a turn of its
-/// own, and no more than one is there beside what is kept of it.
+/// A table of the engine that may be long, a portion at a time: of thousands of rows, or of long ones, each portion is taken
+/// in a turn of its own, and no more than one is there beside what is kept of it.
 struct FleetPortions {
   let key: FleetKey
   let engine: any FleetEngine
+  /// Longer rows are passed over, and not read.
+  var rowLimit = FleetPortions.longest
 
   /// Rows of one portion: some two milliseconds of work.
   static let portion = 256
+  /// Bytes of one portion, unless a single row has more.
+  static let bytes = 1 << 20
+  /// What an answer of the engine may have, without what is around it.
+  static let longest = (64 << 20) - (4 << 10)
 
   /// `see` is told each portion, and `done` at the end the names of all rows, or why there is no end.
-  func read(_ see: @escaping ([String: [UInt8]]) -> Void, _ done: @escaping (FleetOutcome<[String]>) -> Void) {
+  /// - Parameter isWanted: by its name; the others are not read.
+  func read(
+    where isWanted: @escaping (String) -> Bool, _ see: @escaping ([String: [UInt8]]) -> Void,
+    _ done: @escaping (FleetOutcome<[String]>) -> Void
+  ) {
     engine.names(of: key) { outcome in
       guard case .done(let names) = outcome else { return done(outcome) }
-      next(names[...], of: names, see, done)
+      next(names.filter(isWanted)[...], of: names, see, done)
     }
+  }
+
+  /// The same of the rows with these names, portion after portion in their order.
+  func read(
+    _ names: [String], _ see: @escaping ([String: [UInt8]]) -> Void,
+    _ done: @escaping (FleetOutcome<[String]>) -> Void
+  ) {
+    next(names[...], of: names, see, done)
   }
 
   private func next(
@@ -20,15 +38,30 @@ struct FleetPortions {
     _ done: @escaping (FleetOutcome<[String]>) -> Void
   ) {
     guard !rest.isEmpty else { return done(.done(names)) }
-    engine.rows(of: key, Array(rest.prefix(Self.portion))) { outcome in
-      switch outcome {
-      case .done(let rows):
+    let asked = Array(rest.prefix(Self.portion))
+    engine.sizes(of: key, asked) { outcome in
+      guard case .done(let sizes) = outcome else { return done(outcome.failure() ?? .unanswered) }
+      let (count, known) = portion(of: asked, sizes)
+      engine.rows(of: key, known) { outcome in
+        guard case .done(let rows) = outcome else { return done(outcome.failure() ?? .unanswered) }
         see(rows)
-        next(rest.dropFirst(Self.portion), of: names, see, done)
-      case .fenced: done(.fenced)
-      case .refused(let refusal): done(.refused(refusal))
-      case .unanswered, .uncopied: done(.unanswered)
+        next(rest.dropFirst(count), of: names, see, done)
       }
     }
+  }
+
+  /// How many of the rows are dealt with at once, and which of these are read.
+  private func portion(of names: [String], _ sizes: [Int]) -> (count: Int, read: [String]) {
+    var (count, bytes) = (0, 0)
+    var read: [String] = []
+    for (name, size) in zip(names, sizes) {
+      if size > 0, size <= rowLimit {
+        guard bytes == 0 || bytes + size <= Self.bytes else { break }
+        bytes += size
+        read.append(name)
+      }
+      count += 1
+    }
+    return (max(count, 1), read)
   }
 }

@@ -77,10 +77,10 @@ struct FleetWants {
   }
 
   /// The hosts that answer what the server asks by an event of that name.
-  func answerers(of name: String) -> [String] {
+  func answerers(of name: String) -> Set<String> {
     var found = globs.matches(name).serials.reduce(into: Set<String>()) { $0.formUnion(hosts(of: $1)) }
     found.formUnion(wants[Interest(.name(ExactText(name)), answers: true)]?.hosts ?? [])
-    return found.sorted()
+    return found
   }
 
   private func hosts(of serial: UInt64) -> Set<String> { answering[serial].flatMap { wants[$0]?.hosts } ?? [] }

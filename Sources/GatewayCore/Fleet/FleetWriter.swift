@@ -70,6 +70,7 @@ final class FleetWriter {
   private var hosts: [String: Host] = [:]
   private let replies: FleetReplies
   private var waiting = Ring<Waiting>()
+  private var waitingBytes = 0
   private var asked: [UInt64: Asked] = [:]
   private var nextAsk = FleetTap.firstNumber
   private var unseen = Ring<Unseen>()
@@ -92,6 +93,8 @@ final class FleetWriter {
     get { replies.onFenced }
     set { replies.onFenced = newValue }
   }
+  /// No more waits than is taken from the engine, where it was more.
+  var onRoom: () -> Void = {}
   /// A row of the fleet has its outcome.
   var onCarried: (String) -> Void = { _ in }
 
@@ -99,6 +102,8 @@ final class FleetWriter {
   static let hostsLimit = 50_000
   /// Bytes that the link has not taken, beyond which nothing more is written.
   static let unsentLimit = 1 << 20
+  /// What hosts may have waiting here, in calls and in bytes: beyond it the rest stays in the engine.
+  static let waitingLimit = (count: 65_536, bytes: 64 << 20)
   /// Calls that are dealt with in one turn.
   static let portion = 1_000
 
@@ -116,7 +121,7 @@ final class FleetWriter {
     self.outcomes = outcomes
     carrier = FleetCarrier(tries, timers: timers, wall: wall)
     carrier.onDue = { [weak self] in
-      self?.waiting.append(Self.waiting($0))
+      self?.wait(Self.waiting($0))
       self?.flush()
     }
     carrier.onEnd = { [weak self] in self?.end($0, $1) }
@@ -158,10 +163,13 @@ final class FleetWriter {
     let written = unseen
     let underWay = Set((asked.values.map(\.sender) + written.drained().map(\.sender)).compactMap(Self.id))
     for send in carrier.take(sends.filter { !isKnown($0) }, isUnderWay: { underWay.contains($0.entry.id) }) {
-      waiting.append(Self.waiting(send))
+      wait(Self.waiting(send))
     }
     flush()
   }
+
+  /// Whether one was taken in this conversation and has no outcome, by the name of its row.
+  func hasTaken(_ name: String) -> Bool { carrier.hasTaken(name) }
 
   /// Whether the server has one, though its row says nothing of it: then it is noted there once more.
   private func isKnown(_ send: FleetSend) -> Bool {
@@ -233,23 +241,38 @@ final class FleetWriter {
     hosts[entry.host]?.next += 1
     var row: String?
     if case .write(_, _, let durable) = entry.call { row = durable }
-    waiting.append(
+    wait(
       Waiting(sender: .host(entry.host, life: entry.life, number: entry.number, row: row), call: entry.call))
   }
 
   /// Writes what waits, for as long as it may. The clock is looked at before each, and once more before the system call.
   func flush() {
-    writeOut()
+    writeOn()
     if !unseen.isEmpty || !waiting.isEmpty { lookLater(.zero) }
   }
 
+  private func wait(_ item: Waiting) {
+    waiting.append(item)
+    waitingBytes += item.call.byteCount
+  }
+
+  /// Whether more waits than is taken from the engine.
+  var isFull: Bool { waiting.count > Self.waitingLimit.count || waitingBytes > Self.waitingLimit.bytes }
+
   /// Returns whether it stopped because the turn is over, and not because the link takes nothing more.
   @discardableResult
+  private func writeOn() -> Bool {
+    let wasFull = isFull
+    defer { if wasFull, !isFull { onRoom() } }
+    return writeOut()
+  }
+
   private func writeOut() -> Bool {
     var left = Self.portion
     while let until, timers.now < until, pauses == 0, state != .over, tap.unsentBytes < Self.unsentLimit {
       guard left > 0 else { return true }
       guard let item = waiting.popFirst() else { return false }
+      waitingBytes -= item.call.byteCount
       left -= 1
       write(item)
     }
@@ -371,7 +394,7 @@ final class FleetWriter {
     look = timers.after(delay) { [weak self] in
       guard let self, state != .over else { return }
       seen()
-      let isCutOff = writeOut()
+      let isCutOff = writeOn()
       guard !unseen.isEmpty || !waiting.isEmpty else { return }
       lookLater(isCutOff ? .zero : min(max(delay * 2, .milliseconds(1)), .milliseconds(10)))
     }
@@ -459,15 +482,19 @@ final class FleetWriter {
 
   /// The host that is to answer: of those that can the one that has been asked the least, and of these the first.
   func ask(_ id: UInt64, named name: String) -> String? {
-    let chosen = wants.answerers(of: name).min { a, b in (load(of: a), a) < (load(of: b), b) }
+    var best: (load: Int, host: String)?
+    for host in wants.answerers(of: name) {
+      let load = hosts[host]?.questions.count ?? 0
+      if let best, (best.load, best.host) < (load, host) { continue }
+      best = (load, host)
+    }
+    let chosen = best?.host
     if let chosen {
       questions[id] = chosen
       hosts[chosen]?.questions.insert(id)
     }
     return chosen
   }
-
-  private func load(of host: String) -> Int { hosts[host]?.questions.count ?? 0 }
 
   /// Who was to answer a question, which is over.
   private func takeQuestion(_ id: UInt64) -> String? {

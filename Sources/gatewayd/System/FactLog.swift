@@ -65,6 +65,8 @@ enum FactLog {
     case .missed(let reason, let detail): LogRecord(.fleetMissed, [.reason: reason.rawValue, .detail: detail])
     case .refused(let upstream, let detail): LogRecord(.fleetRefused, [.upstream: upstream, .detail: detail])
     case .accepted(let upstream): LogRecord(.fleetAccepted, [.upstream: upstream])
+    case .removed(let upstream, let namespace, let rows):
+      LogRecord(.fleetRemoved, [.upstream: upstream, .namespace: namespace, .sends: String(rows)])
     case .took(let upstream, let namespace, let term, let conversation, let host):
       LogRecord(
         .fleetTook,

@@ -228,4 +228,16 @@ import Testing
     scene.turn(by: .seconds(1))
     #expect(link.speakingLife == 1)
   }
+
+  @Test func aHostWithoutADiskFindsManyLargeSendsInPortions() {
+    var fields = FleetFields()
+    fields.add("b", String(repeating: "x", count: 300_000))
+    for number in 1...20 { scene.store.set(box, "x-\(number)", FleetBoxRow.waiting(fields).bytes) }
+    scene.store.restart()
+    adopt()
+    for number in 1...20 { scene.store.set(box, "x-\(number)", FleetBoxRow.waiting(fields).bytes) }
+    scene.turn(by: .seconds(11))
+    #expect(takeNotes() == (1...20).map { "found x-\($0)" })
+    #expect(scene.engine.largestRead <= FleetPortions.bytes)
+  }
 }

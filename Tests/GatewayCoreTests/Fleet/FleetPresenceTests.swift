@@ -136,4 +136,20 @@ import Testing
     scene.turn(by: .seconds(1))
     #expect(sink.takeAll() == ["one"])
   }
+
+  @Test func aHostWhoseRowHasALifeThatNoHostGivesJoinsAllTheSame() throws {
+    let scene = FleetScene()
+    let details = FleetHostDetails()
+    for life in ["18446744073709551000", "9007199254740991"] {
+      let row = Array("\(life):0:".utf8) + details.fields.packed
+      #expect(FleetHostRow(row) == nil)
+      scene.store.set(scene.place.key(.hosts), "b", row)
+      var joined: FleetJoined?
+      scene.engine.run(FleetJoin(place: scene.place, host: "b", life: 6, details: details)) {
+        if case .done(let value) = $0 { joined = value }
+      }
+      scene.settle()
+      #expect(joined?.life == 7)
+    }
+  }
 }

@@ -286,6 +286,19 @@ import Testing
     #expect(told() == [.written(upTo: 1), .written(upTo: 2)])
   }
 
+  @Test func whatTheServerDoesNotTakeIsNotAllReadFromTheEngine() {
+    var isTold = false
+    writer.onRoom = { isTold = true }
+    let text = String(repeating: "x", count: 100)
+    for number in 1...UInt64(FleetWriter.waitingLimit.count + 1) {
+      let call = FleetUpEntry.Call.write(PreparedMessage(event: "m", body: Array(text.utf8)), ack: nil, row: nil)
+      writer.take(FleetUpEntry(host: "b", life: 1, conversation: conversation, number: number, call: call))
+    }
+    #expect(writer.isFull && !isTold)
+    mayWrite()
+    #expect(!writer.isFull && isTold)
+  }
+
   @Test func manyCallsAreDealtWithInPortions() {
     for number in 1...UInt64(FleetWriter.portion) * 2 {
       let call = FleetUpEntry.Call.forget(ack: number)

@@ -45,6 +45,8 @@ protocol FleetEngine: AnyObject {
 
   /// The names of all rows of a table.
   func names(of key: FleetKey, _ done: @escaping (FleetOutcome<[String]>) -> Void)
+  /// How many bytes rows of a table have, in the order of the names; 0 for one that is not there.
+  func sizes(of key: FleetKey, _ names: [String], _ done: @escaping (FleetOutcome<[Int]>) -> Void)
   /// Some rows of a table, or with nil all of them; those that are not there are left out.
   func rows(of key: FleetKey, _ names: [String]?, _ done: @escaping (FleetOutcome<[String: [UInt8]]>) -> Void)
   /// Removes rows of a table.
@@ -91,6 +93,8 @@ public enum FleetReport: Equatable, Sendable {
   case refused(upstream: String, detail: String)
   /// It has done what it refused.
   case accepted(upstream: String)
+  /// Rows of the fleet were removed that are no sends: nobody can write them.
+  case removed(upstream: String, namespace: String, rows: Int)
   /// This host has the link of an upstream from now on; nil: no host had it before.
   case took(upstream: String, namespace: String, term: UInt64, conversation: UInt64, from: String?)
   /// This host has it no more, for a reason in a clause.
@@ -128,6 +132,19 @@ enum FleetOutcome<Value> {
   /// It was done, and not as many copies as are wanted have confirmed it in time: it may be undone. The engine is reached as
   /// before, so that nothing else tells when to ask again.
   case uncopied
+}
+
+extension FleetOutcome {
+  /// The same of a call with another value; nil for one that was done.
+  func failure<Other>() -> FleetOutcome<Other>? {
+    switch self {
+    case .done: nil
+    case .fenced: .fenced
+    case .refused(let refusal): .refused(refusal)
+    case .unanswered: .unanswered
+    case .uncopied: .uncopied
+    }
+  }
 }
 
 extension FleetOutcome: Equatable where Value: Equatable {}

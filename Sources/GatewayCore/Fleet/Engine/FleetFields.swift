@@ -62,11 +62,14 @@ extension FleetFields {
     return bytes
   }
 
+  /// Most fields of one value: a message with all its attachments has fewer.
+  static let limit = 256
+
   /// Nil for what `packed` never makes.
   init?(packed bytes: some Collection<UInt8>) {
     var rest = Array(bytes)[...]
     while !rest.isEmpty {
-      guard let name = rest.takeWord(), let count = rest.takeWord().flatMap({ Int($0) }), count >= 0,
+      guard all.count < Self.limit, let name = rest.takeWord(), let count = rest.takeWord().flatMap({ Int($0) }), count >= 0,
         rest.count >= count
       else { return nil }
       all.append(Field(name: name, value: Array(rest.prefix(count))))

@@ -244,12 +244,14 @@ struct FleetHostRow: Equatable, Sendable {
 
   /// Bytes of the longest row that a host writes, and some more.
   static let limit = 4_096
+  /// Lives are numbered by the clock, in milliseconds: no host gives a higher number.
+  static let lifeLimit: UInt64 = 4_000_000_000_000_000
 
   /// From `LIFE:BEAT:DETAILS`.
   init?(_ bytes: [UInt8]) {
     guard bytes.count <= Self.limit else { return nil }
     let parts = bytes.split(separator: UInt8(ascii: ":"), maxSplits: 2, omittingEmptySubsequences: false)
-    guard parts.count == 3, let life = UInt64(String(decoding: parts[0], as: UTF8.self)),
+    guard parts.count == 3, let life = UInt64(String(decoding: parts[0], as: UTF8.self)), life <= Self.lifeLimit,
       let fields = FleetFields(packed: parts[2]), let details = FleetHostDetails(fields)
     else { return nil }
     let beat = String(decoding: parts[1], as: UTF8.self)

@@ -168,7 +168,9 @@ enum FleetScripts {
 
   private static let join = """
     local row = redis.call('HGET', KEYS[1], ARGV[1]) or ''
-    local life = math.max(tonumber(string.match(row, '^(%d+):')) or 0, tonumber(ARGV[2])) + 1
+    local last = tonumber(string.match(row, '^(%d+):')) or 0
+    if last > 4e15 then last = 0 end
+    local life = math.max(last, tonumber(ARGV[2])) + 1
     life = string.format('%.0f', life)
     redis.call('HSET', KEYS[1], ARGV[1], life .. ':0:' .. ARGV[3])
     local reply = redis.call('HKEYS', KEYS[2])

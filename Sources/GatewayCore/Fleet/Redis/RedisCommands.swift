@@ -69,6 +69,25 @@ struct RedisCommands {
     }
   }
 
+  func sizes(of key: FleetKey, _ names: [String], _ done: @escaping (FleetOutcome<[Int]>) -> Void) {
+    guard !names.isEmpty else { return pass(done, []) }
+    var sizes: [Int] = []
+    var failed: FleetOutcome<[Int]>?
+    for (place, name) in names.enumerated() {
+      pipeline.ask(about: .init(call: "HSTRLEN", key: key)) {
+        $0.write("HSTRLEN") {
+          $0.append(key.text)
+          $0.append(name)
+        }
+      } _: {
+        let outcome = FleetOutcome($0) { if case .integer(let size) = $0 { [Int(clamping: size)] } else { nil } }
+        if case .done(let size) = outcome { sizes += size } else { failed = failed ?? outcome }
+        // They are answered in their order.
+        if place == names.count - 1 { done(failed ?? .done(sizes)) }
+      }
+    }
+  }
+
   func rows(of key: FleetKey, _ names: [String]?, _ done: @escaping (FleetOutcome<[String: [UInt8]]>) -> Void) {
     guard names != [] else { return pass(done, [:]) }
     pipeline.ask(about: .init(call: names == nil ? "HGETALL" : "HMGET", key: key), isList: true) {

@@ -367,6 +367,10 @@ extension RedisEngine {
     commands(done)?.names(of: key, done)
   }
 
+  func sizes(of key: FleetKey, _ names: [String], _ done: @escaping (FleetOutcome<[Int]>) -> Void) {
+    commands(done)?.sizes(of: key, names, done)
+  }
+
   func rows(of key: FleetKey, _ names: [String]?, _ done: @escaping (FleetOutcome<[String: [UInt8]]>) -> Void) {
     commands(done)?.rows(of: key, names, done)
   }

@@ -63,6 +63,10 @@ final class RedisShare: FleetEngine {
 
   func names(of key: FleetKey, _ done: @escaping (FleetOutcome<[String]>) -> Void) { engine.names(of: key, done) }
 
+  func sizes(of key: FleetKey, _ names: [String], _ done: @escaping (FleetOutcome<[Int]>) -> Void) {
+    engine.sizes(of: key, names, done)
+  }
+
   func rows(of key: FleetKey, _ names: [String]?, _ done: @escaping (FleetOutcome<[String: [UInt8]]>) -> Void) {
     engine.rows(of: key, names, done)
   }

@@ -145,6 +145,20 @@ extension FleetEngineCase {
       let again = FleetJoin(place: place, host: "b", life: 1, details: details)
       #expect(try bench.step(again) == .done(FleetJoined(life: 3, names: [])))
     },
+    FleetEngineCase("a life that no host gives is none") { bench throws in
+      let (place, details) = (bench.place, FleetHostDetails())
+      for (last, life) in [(FleetHostRow.lifeLimit + 1, FleetHostRow.lifeLimit + 2), (6, 7)] {
+        let joined = try bench.step(FleetJoin(place: place, host: "b", life: last, details: details))
+        #expect(joined == .done(FleetJoined(life: life, names: [])))
+      }
+    },
+    FleetEngineCase("how long rows are is known before they are read") { bench throws in
+      _ = try bench.step(FleetJoin(place: bench.place, host: "b", life: 0, details: FleetHostDetails()))
+      let row = FleetBoxRow.waiting(FleetEngineListener.sample)
+      _ = try bench.step(FleetPut(place: bench.place, host: "b", life: 1, name: "x", row: row))
+      let sizes = try bench.done { bench.engine.sizes(of: bench.place.key(.box(host: "b")), ["y", "x"], $0) }
+      #expect(sizes == [0, row.bytes.count])
+    },
     FleetEngineCase("a host finds where its sends are, and what waits is not read") { bench throws in
       let place = bench.place
       let join = FleetJoin(place: place, host: "b", life: 6, details: FleetHostDetails())

@@ -48,6 +48,8 @@ final class FleetMemoryEngine: FleetEngine, FleetStoreListener {
   var onReport: (FleetReport) -> Void = { _ in }
   /// The tables whose rows were asked for.
   var read: Set<FleetKey> = []
+  /// Most bytes of rows that were read at once.
+  private(set) var largestRead = 0
   /// What they do not confirm.
   var uncopied: Set<FleetStepName> = []
   /// What this host may not do.
@@ -64,8 +66,9 @@ final class FleetMemoryEngine: FleetEngine, FleetStoreListener {
   func share(of place: FleetPlace) -> any FleetEngine { makeShare?() ?? self }
 
   private var receivers: [any FleetEngineReceiver] = []
-  /// Which connection it is.
+  /// Which connection it is, and which one its host knows of: that hears of an end later.
   private var connection = 0
+  private var known = 0
   /// The last connection of which something was lost on its way to the store.
   private var lost = 0
   private var pending: [Pending] = []
@@ -103,7 +106,7 @@ final class FleetMemoryEngine: FleetEngine, FleetStoreListener {
       store.add(self)
       deliver { [weak self] in
         guard let self, connection == reached else { return }
-        (server, failure) = (found, nil)
+        (server, failure, known) = (found, nil, reached)
         for receiver in receivers { receiver.engineGained(found) }
       }
     }
@@ -162,14 +165,14 @@ final class FleetMemoryEngine: FleetEngine, FleetStoreListener {
     repeats: Bool = false, _ act: @escaping (FleetStore) -> FleetOutcome<Value>,
     _ done: @escaping (FleetOutcome<Value>) -> Void
   ) {
-    guard server != nil else {
+    guard let server else {
       deliver { [network] in network.after(.zero) { done(.unanswered) } }
       return
     }
     let number = nextNumber
     nextNumber += 1
     pending.append(Pending(number: number) { done(.unanswered) })
-    let (sent, run) = (connection, store.run)
+    let (sent, run) = (known, server.run)
     lastArrival = max(lastArrival, network.now + some(way.delay))
     let isDoubled = repeats && random.bits() % 1_000 < way.doubled
     network.at(lastArrival) { [weak self, store] in
@@ -216,9 +219,19 @@ final class FleetMemoryEngine: FleetEngine, FleetStoreListener {
     call({ .done($0.rows(of: key).keys.sorted()) }, done)
   }
 
+  func sizes(of key: FleetKey, _ names: [String], _ done: @escaping (FleetOutcome<[Int]>) -> Void) {
+    call({ store in .done(names.map { store.rows(of: key)[$0]?.count ?? 0 }) }, done)
+  }
+
   func rows(of key: FleetKey, _ names: [String]?, _ done: @escaping (FleetOutcome<[String: [UInt8]]>) -> Void) {
     read.insert(key)
-    call({ store in .done(store.rows(of: key).filter { names?.contains($0.key) ?? true }) }, done)
+    let wanted = names.map { Set($0) }
+    call(
+      { [weak self] store in
+        let rows = store.rows(of: key).filter { wanted?.contains($0.key) ?? true }
+        if let self { largestRead = max(largestRead, rows.values.reduce(0) { $0 + $1.count }) }
+        return .done(rows)
+      }, done)
   }
 
   func remove(_ names: [String], of key: FleetKey, _ done: @escaping (FleetOutcome<Void>) -> Void) {

@@ -195,18 +195,8 @@ final class FleetRig {
     store.failOver()
   }
 
-  /// The store forgets what hosts may not have heard: which terms there were, and what was adopted.
-  private func noteLoss() {
-    losses.append(time.now)
-    let names = store.rows(of: FleetPlace(fleet: "f", upstream: "u").key(.adopted)).keys
-    for sort in FleetRigMessage.Sort.allCases where sort.isDurable {
-      for name in names {
-        // `HOST/HOST-NUMBER`.
-        let parts = name.split { $0 == "/" || $0 == "-" }
-        adopted.insert(FleetRigMessage(host: String(parts[0]), number: UInt64(parts[2]) ?? 0, sort: sort))
-      }
-    }
-  }
+  /// The store forgets what hosts may not have heard: which terms there were.
+  private func noteLoss() { losses.append(time.now) }
 
   private func kill(_ place: Int) {
     let old = hosts[place]

@@ -72,7 +72,9 @@ extension FleetRig {
   }
 
   /// What arrived behind a message of a later term.
-  var late: [FleetRigServer.Arrival] {
+  var late: [FleetRigServer.Arrival] { late(part) }
+
+  private func late(_ part: (FleetRigServer.Arrival) -> Int) -> [FleetRigServer.Arrival] {
     var top: [Int: UInt64] = [:]
     var late: [FleetRigServer.Arrival] = []
     for arrival in server.arrivals {
@@ -87,9 +89,12 @@ extension FleetRig {
   private func part(_ arrival: FleetRigServer.Arrival) -> Int { losses.count { $0 <= arrival.decided } }
 
   /// Of one host, first copies, in the order of acceptance. What was adopted overtakes what waited for its turn at a host
-  /// that was taken for dead, and what was written late is late.
+  /// that was taken for dead, and what was written late is late. So is what an earlier holder had waiting, where a failover has
+  /// undone the later term and that one goes on.
   private func checkOrder() {
-    let late = Set(late.map(\.message))
+    let late = Set(late { _ in 0 }.map(\.message))
+    // A host may not have heard of it, where it was undone.
+    let adopted = adopted.union(store.adopted.flatMap(Self.messages))
     var seen: Set<FleetRigMessage> = []
     var top: [String: UInt64] = [:]
     for arrival in server.arrivals where seen.insert(arrival.message).inserted {
@@ -99,6 +104,14 @@ extension FleetRig {
         problems.append("\(message) arrived after \(top[message.host] ?? 0)")
       }
       top[message.host] = max(top[message.host] ?? 0, message.number)
+    }
+  }
+
+  /// Those that a row may be, by its name: `HOST/HOST-NUMBER`.
+  private static func messages(_ name: String) -> [FleetRigMessage] {
+    let parts = name.split { $0 == "/" || $0 == "-" }
+    return FleetRigMessage.Sort.allCases.filter(\.isDurable).map {
+      FleetRigMessage(host: String(parts[0]), number: UInt64(parts[2]) ?? 0, sort: $0)
     }
   }
 

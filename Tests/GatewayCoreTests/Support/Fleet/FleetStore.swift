@@ -21,6 +21,8 @@ final class FleetStore {
   }
 
   var content = Content()
+  /// The names of all rows that were ever adopted, also where that was undone.
+  var adopted: Set<String> = []
   /// What its replica has.
   private(set) var replica = Content()
   private(set) var run = "run1"

@@ -135,7 +135,10 @@ extension FleetStore {
       return .reply(.null)
     }
     let box = rows(of: keys[1]).filter { $0.value.first == UInt8(ascii: "+") }
-    for (name, value) in box { set(keys[2], "\(texts[1])/\(name)", value) }
+    for (name, value) in box {
+      set(keys[2], "\(texts[1])/\(name)", value)
+      adopted.insert("\(texts[1])/\(name)")
+    }
     remove(Array(box.keys), of: keys[1])
     setHost(keys[3], texts[1], life: row.life + 1, beat: nil, details: row.details.fields.packed)
     return .reply(.array([.integer(Int64(row.life + 1)), .integer(Int64(box.count))]))
