@@ -6,6 +6,7 @@ import asyncio
 import pytest
 
 import redis_server
+from fleet_hosts import holder
 from patience import SOON, within
 from programs import ROOT
 from test_fleet_redis import fleet, told, works
@@ -149,3 +150,23 @@ async def test_a_right_that_is_missing_is_named_and_given_without_a_restart(daem
     await other.crash()
     await other.start()
     await told(other, "does not let this user do what each host has to do (NOPERM", "info")
+
+
+async def test_a_right_that_is_given_back_is_not_said_to_be_missing_where_another_host_has_the_link_meanwhile(
+        daemons, chat, server, folder):
+    redis = await server()
+    password = folder / "password"
+    password.write_text("p")
+    hosts = []
+    for name in "ab":
+        await redis.command("ACL", "SETUSER", name, "on", ">p", "~*", "+@all")
+        hosts.append(await daemons(configuration(
+            chat, redis.url, host=name, user=name, password_file=str(password), adopt="3s")))
+        await works(hosts[-1])
+    await redis.command("ACL", "SETUSER", "a", "-hset")
+    assert (await told(hosts[0], "does not let this user"))["state"] == "refusing"
+    await holder(hosts[1:])
+    await redis.command("ACL", "SETUSER", "a", "+hset")
+    await hosts[0].until(lambda status: fleet(status)["redis"]["state"] == "working", "it to be well", SOON)
+    await works(hosts[0])
+    assert "refuses an upstream nothing any more" in hosts[0].text()

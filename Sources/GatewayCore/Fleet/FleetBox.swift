@@ -45,6 +45,8 @@ final class FleetBox {
   private var putAgain: Timers.ID?
   /// Names of rows that the engine may still have.
   private var leaving: Set<String> = []
+  /// The engine did not remove some of them: it is asked again with the next sign of life.
+  private var isRemovalRefused = false
   private var life: UInt64?
   /// Tells answers apart that came too late.
   private var round = 0
@@ -116,8 +118,12 @@ final class FleetBox {
 
   private func remove(_ names: [String]) {
     engine.remove(names, of: box) { [weak self] outcome in
-      guard let self, case .done = outcome else { return }
-      for name in names { leaving.remove(name) }
+      guard let self else { return }
+      switch outcome {
+      case .done: for name in names { leaving.remove(name) }
+      case .refused: isRemovalRefused = true
+      case .fenced, .unanswered, .uncopied: break
+      }
     }
   }
 
@@ -288,8 +294,12 @@ final class FleetBox {
 
   // MARK: - Now and then
 
-  /// Looks what became of what the fleet writes, and puts again what the engine had no room for.
+  /// Looks what became of what the fleet writes, and asks again for what the engine refused.
   func look() {
+    if isRemovalRefused {
+      isRemovalRefused = false
+      remove(leaving.sorted())
+    }
     guard isSettled, !isLooking, life != nil else { return }
     putFresh()
     look(at: rows.filter { $0.value.place == .adopted }.keys.sorted()[...])

@@ -187,6 +187,18 @@ import Testing
     #expect(link.box.isSettled)
   }
 
+  @Test func whatTheEngineDidNotRemoveItIsAskedToRemoveAgain() {
+    link.box.put(7, FleetFields())
+    _ = takeNotes()
+    scene.engine.isRemovalRefused = true
+    link.box.finish(7)
+    scene.turn(by: .seconds(11))
+    #expect(scene.store.rows(of: box).keys.sorted() == ["7"])
+    scene.engine.isRemovalRefused = false
+    scene.turn(by: .seconds(11))
+    #expect(scene.store.rows(of: box) == [:])
+  }
+
   @Test func aCopyThatIsNotConfirmedInTimeIsPutAgainSoon() {
     scene.engine.copies = 1
     scene.engine.isCopied = false

@@ -54,7 +54,9 @@ final class RedisPipeline {
   /// Whether no call can have an outcome any more.
   private var isOver = false
   /// What the server refuses.
-  private(set) var refusals = RedisRefusals()
+  private(set) var refusals: RedisRefusals
+  /// Rings when one of them is over.
+  private var refusalTimer: Timers.ID?
   /// Told of each refusal, and with nil that nothing of an upstream is refused any more.
   var onRefusal: (FleetPlace, RedisRefusals.Refusal?) -> Void = { _, _ in }
 
@@ -65,11 +67,15 @@ final class RedisPipeline {
     self.connection = connection
     self.timers = timers
     self.settings = settings
+    refusals = RedisRefusals(limit: settings.retryLimit)
   }
+
+  deinit { timers.cancel(refusalTimer) }
 
   /// Every call that has no outcome has none from now on.
   func end() {
     isOver = true
+    timers.cancel(refusalTimer)
     while let call = calls.popFirst() { call.settle(nil) }
   }
 
@@ -189,7 +195,13 @@ final class RedisPipeline {
   private func note(_ reply: Reply, _ subject: Subject) {
     switch reply {
     case .value: noteDone(subject)
-    case .error(let error): if case .refused = error.meaning { note(error, subject) }
+    case .error(let error):
+      switch error.meaning {
+      case .refused: note(error, subject)
+      // Its time is over: the caller does not ask for it again, and was let ask.
+      case .fenced, .passed: noteDone(subject)
+      case .unknownScript, .wrongServer: break
+      }
     case .uncopied: break
     }
   }
@@ -199,7 +211,20 @@ final class RedisPipeline {
 
   private func refuse(_ cause: RedisRefusals.Cause, _ subject: Subject) {
     guard !isOver else { return }
-    onRefusal(subject.key.place, refusals.note(cause, of: subject, at: timers.now))
+    let refusal = refusals.note(cause, of: subject, at: timers.now)
+    if refusalTimer == nil { expireLater() }
+    onRefusal(subject.key.place, refusal)
+  }
+
+  private func expireLater() {
+    guard !isOver, let end = refusals.nextEnd else { return }
+    refusalTimer = timers.at(end) { [weak self] in self?.expire() }
+  }
+
+  private func expire() {
+    refusalTimer = nil
+    for place in refusals.expire(at: timers.now) { onRefusal(place, nil) }
+    expireLater()
   }
 
   /// A call was carried out.

@@ -1,4 +1,5 @@
-/// What a server refused and has not carried out since, by upstream.
+/// What a server refused and has not carried out since, by upstream. What a host needs it asks for again all the time: what it
+/// has not asked for again for longer than that takes, such as what only a holder says, it needs no more.
 struct RedisRefusals {
   /// Why a call counts for nothing.
   enum Cause: Equatable {
@@ -17,14 +18,15 @@ struct RedisRefusals {
   }
 
   private var standing: [FleetPlace: [String: Refusal]] = [:]
+  /// After so long without another refusal it is over.
+  private let limit: Duration
 
-  /// What was not asked again for so long is not known to be refused still.
-  private static let limit: Duration = .seconds(60)
+  init(limit: Duration) { self.limit = limit }
 
   mutating func note(_ cause: Cause, of subject: RedisPipeline.Subject, at now: MonotonicInstant) -> Refusal {
     let call = Self.name(of: subject)
     let identity = Self.identity(of: subject)
-    var others = standing[subject.key.place, default: [:]].filter { now - $0.value.at < Self.limit }
+    var others = standing[subject.key.place, default: [:]].filter { now - $0.value.at < limit }
     let refusal = Refusal(call: call, cause: cause, isFirst: others.isEmpty, at: now)
     others[identity] = refusal
     standing[subject.key.place] = others
@@ -45,9 +47,25 @@ struct RedisRefusals {
     return others.isEmpty
   }
 
+  /// Forgets those that are over; returns the upstreams of which nothing is refused any more.
+  mutating func expire(at now: MonotonicInstant) -> [FleetPlace] {
+    var accepted: [FleetPlace] = []
+    for (place, before) in standing {
+      let others = before.filter { now - $0.value.at < limit }
+      standing[place] = others.isEmpty ? nil : others
+      if others.isEmpty { accepted.append(place) }
+    }
+    return accepted
+  }
+
+  /// When the next one is over; nil where nothing is refused.
+  var nextEnd: MonotonicInstant? {
+    standing.values.lazy.flatMap { $0.values }.map { $0.at }.min().map { $0 + limit }
+  }
+
   /// One that stands.
   func of(_ place: FleetPlace, at now: MonotonicInstant) -> Refusal? {
-    standing[place]?.values.filter { now - $0.at < Self.limit }.min { $0.call < $1.call }
+    standing[place]?.values.filter { now - $0.at < limit }.min { $0.call < $1.call }
   }
 
   /// What is read at once changes all the time.

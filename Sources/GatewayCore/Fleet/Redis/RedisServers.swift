@@ -16,6 +16,8 @@ struct RedisSettings: Sendable {
   var rest: ClosedRange<Duration> = .milliseconds(100)...(.seconds(1))
   /// After so long without a word the connection that waits is asked for a sign of life.
   var quietLimit: Duration = .seconds(5)
+  /// What a host needs and was refused it asks for again within this time, whatever it is.
+  var retryLimit: Duration = .seconds(15)
   /// Most entries of one stream that are read at once.
   var readLimit = 1_000
 

@@ -40,16 +40,44 @@ import Testing
     #expect(rig.reports.suffix(1) == [.accepted(upstream: "u")])
   }
 
-  @Test func whatIsNotAskedAgainIsNotSaidToBeRefusedForEver() {
-    let rig = RedisRig()
+  /// Time passes, and the connection that waits gives the signs of life that it is asked for.
+  private func wait(_ seconds: Int, _ rig: RedisRig) {
+    for _ in 0..<seconds {
+      rig.advance(.seconds(1))
+      if rig.sent(on: rig.last).last == "PING" { rig.say("+PONG\r\n") }
+    }
+  }
+
+  @Test func whatIsNotAskedAgainIsOverAfterTheLongestPauseBetweenTwoTries() {
+    let rig = RedisRig { $0.retryLimit = .seconds(12) }
     rig.gain()
     rig.engine.newest(of: rig.place.key(.up)) { _ in }
     rig.say("-WRONGTYPE x\r\n", to: rig.calls)
-    #expect(rig.engine.refusal(of: rig.place)?.detail == "r1:6379 refuses XREVRANGE of gw:f:{u}:up (WRONGTYPE x)")
-    rig.engine.run(FleetBeat(place: rig.place, own: FleetOwn(term: 1, host: "a"))) { _ in }
+    let sentence = "r1:6379 refuses XREVRANGE of gw:f:{u}:up (WRONGTYPE x)"
+    #expect(rig.engine.refusal(of: rig.place)?.detail == sentence)
+    wait(8, rig)
+    rig.engine.trim(rig.place.key(.up), before: .start)
+    rig.say("-WRONGTYPE y\r\n", to: rig.calls)
+    wait(4, rig)
+    #expect(rig.engine.refusal(of: rig.place)?.detail == "r1:6379 refuses XTRIM of gw:f:{u}:up (WRONGTYPE y)")
+    wait(7, rig)
+    #expect(rig.reports.suffix(1) == [.refused(upstream: "u", detail: sentence)])
+    wait(1, rig)
+    #expect(rig.engine.refusal(of: rig.place) == nil)
+    #expect(rig.reports.suffix(1) == [.accepted(upstream: "u")])
+    #expect(rig.listener.words == [.gained("run")])
+  }
+
+  @Test func whatAHolderWasRefusedIsOverWithItsTerm() {
+    let rig = RedisRig()
+    rig.gain()
+    let beat = FleetBeat(place: rig.place, own: FleetOwn(term: 1, host: "a"))
+    rig.engine.run(beat) { _ in }
     rig.say("-OOM y\r\n", to: rig.calls)
     #expect(rig.engine.refusal(of: rig.place)?.detail == "r1:6379 has no room for BEAT of gw:f:{u}:L (OOM y)")
-    rig.advance(.seconds(61))
+    rig.engine.run(beat) { _ in }
+    rig.say("-FENCED another has taken its place\r\n", to: rig.calls)
     #expect(rig.engine.refusal(of: rig.place) == nil)
+    #expect(rig.reports.suffix(1) == [.accepted(upstream: "u")])
   }
 }

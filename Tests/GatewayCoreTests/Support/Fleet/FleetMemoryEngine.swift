@@ -54,6 +54,7 @@ final class FleetMemoryEngine: FleetEngine, FleetStoreListener {
   var uncopied: Set<FleetStepName> = []
   /// What this host may not do.
   var refused: Set<FleetStepName> = []
+  var isRemovalRefused = false
   /// Calls without an outcome.
   var pendingCount: Int { pending.count }
   /// How often something was to be added to a stream.
@@ -235,7 +236,8 @@ final class FleetMemoryEngine: FleetEngine, FleetStoreListener {
   }
 
   func remove(_ names: [String], of key: FleetKey, _ done: @escaping (FleetOutcome<Void>) -> Void) {
-    call({ .done($0.remove(names, of: key)) }, done)
+    let isRefused = isRemovalRefused
+    call({ isRefused ? .refused(.forbidden("this user has no permissions")) : .done($0.remove(names, of: key)) }, done)
   }
 
   func run<Step: FleetStep>(_ step: Step, _ done: @escaping (FleetOutcome<Step.Result>) -> Void) {
