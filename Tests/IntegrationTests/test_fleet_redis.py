@@ -9,7 +9,8 @@ import pytest
 
 import memory
 import redis_server
-from patience import FACTOR, QUIET, SOON
+from patience import FACTOR, QUIET, SOON, within
+from relay import Relay
 
 redis_is_there = pytest.mark.skipif(redis_server.program() is None, reason=redis_server.MISSING)
 
@@ -248,3 +249,45 @@ async def test_valkey_does_as_well(host, folder, monkeypatch):
         assert fleet(await daemon.status())["redis"]["state"] == "working"
     finally:
         await valkey.close()
+
+
+class LossyRelay(Relay):
+    """Passes everything on but one answer of the server to a look at who has the link, once it is told to lose one."""
+
+    def __init__(self, port):
+        super().__init__(port)
+        self.loses = False
+        self.lost = asyncio.Event()
+
+    async def _serve(self, reader, writer):
+        self.tasks.add(asyncio.current_task())
+        with contextlib.suppress(ConnectionError, asyncio.CancelledError):
+            far_reader, far_writer = await asyncio.open_connection("127.0.0.1", next(self.ports))
+            await asyncio.gather(self._pass(reader, far_writer), self._answer(far_reader, writer))
+
+    async def _answer(self, reader, writer):
+        with contextlib.suppress(ConnectionError):
+            while data := await reader.read(65_536):
+                if self.loses and data.startswith(b"*7\r\n"):
+                    self.loses = False
+                    self.lost.set()
+                    continue
+                writer.write(data)
+                await writer.drain()
+            writer.close()
+
+
+@redis_is_there
+async def test_an_answer_that_is_lost_on_its_way_is_missed_and_the_connection_made_anew(host, redis):
+    await works(await host([redis.url], host="b"))
+    relay = await LossyRelay(redis.port).start()
+    try:
+        follower = await host([relay.url.replace("http", "redis")])
+        await works(follower)
+        relay.loses = True
+        await within(relay.lost.wait(), "an answer to be lost")
+        await follower.until(lambda _: "the answer to another question" in follower.text(), "it to be missed")
+        await follower.until(lambda status: fleet(status)["redis"]["state"] == "working", "it to be well", SOON)
+        await works(follower)
+    finally:
+        await relay.close()

@@ -49,6 +49,9 @@ final class RedisPipeline {
   private var nextNumber: UInt64 = 1
   /// Scripts that the server has been told in full on this connection.
   private var knownScripts: Set<FleetStepName> = []
+  /// When it was asked last for a proof that answers are those of their calls, and how often.
+  private var proved: MonotonicInstant
+  private var proofs: UInt64 = 0
   /// The last call that has to be copied and is not waited for.
   private var uncopied: UInt64?
   /// Whether no call can have an outcome any more.
@@ -68,6 +71,7 @@ final class RedisPipeline {
     self.timers = timers
     self.settings = settings
     refusals = RedisRefusals(limit: settings.retryLimit)
+    proved = timers.now
   }
 
   deinit { timers.cancel(refusalTimer) }
@@ -134,6 +138,35 @@ final class RedisPipeline {
       }
       return isLast ? answer(number, .value(.array(elements))) : nil
     }
+    prove()
+  }
+
+  /// Where one answer is lost on its way, or comes twice, each one behind it is taken for that of another call, and
+  /// many answers look alike. What somebody has put into Redis may look like a wrong answer, too. So the server is
+  /// asked now and then for a word that no other answer has: where another one comes, the connection is worth nothing.
+  private func prove() {
+    let now = timers.now
+    guard now - proved >= settings.proofPause else { return }
+    proved = now
+    proofs += 1
+    let word = "proof-\(proofs)"
+    connection.ask({ $0.write("PING") { $0.append(word) } }) { nodes, bytes, _ in
+      guard case .bulk(let range)? = nodes.first,
+        String(shortening: bytes.extracting(range), to: RedisError.limit) == word
+      else { return Self.trouble(nodes, bytes, "the answer to another question") }
+      return nil
+    }
+  }
+
+  /// Why a question that is not one of the calls has no answer that will do.
+  private static func trouble(_ nodes: [RESPNode], _ bytes: RawSpan, _ sentence: String) -> RedisTrouble {
+    guard case .error(let range)? = nodes.first else { return .senseless(sentence) }
+    let error = RedisError(bytes.extracting(range))
+    switch error.meaning {
+    case .wrongServer(let trouble): return trouble
+    case .refused(.forbidden): return .forbidden(error.text)
+    case .fenced, .passed, .refused, .unknownScript: return .senseless(sentence)
+    }
   }
 
   // MARK: - Copies
@@ -149,7 +182,9 @@ final class RedisPipeline {
         }
       },
       { [unowned self] nodes, bytes, _ in
-        guard case .integer(let count)? = nodes.first else { return .senseless("WAIT has another answer") }
+        guard case .integer(let count)? = nodes.first else {
+          return Self.trouble(nodes, bytes, "WAIT has another answer")
+        }
         let isCopied = count >= Int64(settings.copies)
         var subjects: [Subject] = []
         for offset in 0..<calls.count {

@@ -1,5 +1,5 @@
-/// What a server refused and has not carried out since, by upstream. What a host needs it asks for again all the time: what it
-/// has not asked for again for longer than that takes, such as what only a holder says, it needs no more.
+/// What a server refused and has not carried out since, by upstream. What a host needs it asks for again all the time:
+/// what it has not asked for again for longer than that takes, such as what only a holder says, it needs no more.
 struct RedisRefusals {
   /// Why a call counts for nothing.
   enum Cause: Equatable {

@@ -12,6 +12,8 @@ struct RedisSettings: Sendable {
   var copyLimit: Duration = .milliseconds(400)
   /// How long an answer may take. Longer than `copyLimit`.
   var answerLimit: Duration = .seconds(3)
+  /// How long calls go on without a proof that their answers are their own.
+  var proofPause: Duration = .seconds(2)
   /// How long a round over all servers rests before the next: it doubles from the first to the second.
   var rest: ClosedRange<Duration> = .milliseconds(100)...(.seconds(1))
   /// After so long without a word the connection that waits is asked for a sign of life.

@@ -118,6 +118,60 @@ import Testing
     #expect(calls.isClosed && streams.isClosed)
   }
 
+  @Test func anAnswerThatIsLostIsMissedAndTheConnectionMadeAnew() {
+    let rig = RedisRig()
+    rig.gain()
+    var heard: [FleetOutcome<FleetRecord?>] = []
+    func ask() { rig.engine.newest(of: rig.place.key(.up)) { heard.append($0) } }
+    ask()
+    rig.advance(.seconds(2))
+    _ = rig.sent(on: rig.calls)
+    ask()
+    #expect(rig.sent(on: rig.calls) == ["XREVRANGE gw:f:{u}:up + - COUNT 1", "PING proof-1"])
+    // The answer to the first is lost: that to the second comes, and is taken for it.
+    rig.say("*0\r\n$7\r\nproof-1\r\n", to: rig.calls)
+    #expect(heard == [.done(nil), .refused(.other("the server's answer makes no sense"))])
+    ask()
+    rig.say("*0\r\n", to: rig.calls)
+    #expect(heard.last == .unanswered)
+    #expect(rig.listener.words == [.gained("run"), .lost])
+    let sentence = "r1:6379 answered what makes no sense: the answer to another question"
+    #expect(rig.engine.failure == UpstreamFailure(.protocolError, sentence))
+    rig.advance(.milliseconds(200))
+    rig.gain()
+    ask()
+    rig.say("*0\r\n", to: rig.calls)
+    #expect(heard.last == .done(nil))
+  }
+
+  @Test func whatMakesNoSenseInRedisCostsNoConnection() {
+    let rig = RedisRig()
+    rig.gain()
+    for round in 1...3 {
+      rig.advance(.seconds(2))
+      var heard: [FleetOutcome<FleetBeaten>] = []
+      rig.engine.run(FleetBeat(place: rig.place, own: FleetOwn(term: 1, host: "a"))) { heard.append($0) }
+      rig.say("*2\r\n:-5\r\n$0\r\n\r\n$7\r\nproof-\(round)\r\n", to: rig.calls)
+      #expect(heard == [.refused(.other("the server's answer makes no sense"))])
+      rig.sayAlive()
+    }
+    #expect(rig.listener.words == [.gained("run")])
+  }
+
+  @Test(arguments: [
+    ("$7\r\nproof-1\r\n", nil), ("+PONG\r\n", .protocolError),
+    ("-NOPERM this user has no permissions to run the 'ping' command\r\n", .refused),
+    ("-LOADING Redis is loading the dataset in memory\r\n", .unreachable),
+  ] as [(String, DownReason?)])
+  func aProofThatDoesNotComeHasAReason(answer: String, reason: DownReason?) {
+    let rig = RedisRig()
+    rig.gain()
+    rig.advance(.seconds(2))
+    rig.engine.newest(of: rig.place.key(.up)) { _ in }
+    rig.say("*0\r\n" + answer, to: rig.calls)
+    #expect(rig.engine.failure?.reason == reason)
+  }
+
   @Test func aLongAnswerMayTakeItsTime() {
     let rig = RedisRig { $0.answerLimit = .milliseconds(500) }
     rig.gain()

@@ -44,12 +44,12 @@ import Testing
   private func wait(_ seconds: Int, _ rig: RedisRig) {
     for _ in 0..<seconds {
       rig.advance(.seconds(1))
-      if rig.sent(on: rig.last).last == "PING" { rig.say("+PONG\r\n") }
+      rig.sayAlive()
     }
   }
 
   @Test func whatIsNotAskedAgainIsOverAfterTheLongestPauseBetweenTwoTries() {
-    let rig = RedisRig { $0.retryLimit = .seconds(12) }
+    let rig = RedisRig { ($0.retryLimit, $0.proofPause) = (.seconds(12), .seconds(60)) }
     rig.gain()
     rig.engine.newest(of: rig.place.key(.up)) { _ in }
     rig.say("-WRONGTYPE x\r\n", to: rig.calls)

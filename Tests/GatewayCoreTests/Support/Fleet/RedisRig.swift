@@ -63,6 +63,11 @@ final class RedisRig {
     (transport ?? last).receive(binary: Array(text.utf8))
   }
 
+  /// The connection that waits gives the sign of life that it was asked for, if it was.
+  func sayAlive() {
+    if sent(on: last).last == "PING" { say("+PONG\r\n") }
+  }
+
   /// What was sent on a connection since the last look, a command a line.
   func sent(on transport: FakeTransport) -> [String] {
     var lines: [String] = []
