@@ -2,6 +2,7 @@
 
 from fleet_hosts import hosts, needs_redis, redis  # pylint: disable=unused-import
 from patience import SOON
+from test_fleet_redis_rights import documented_rights
 
 pytestmark = needs_redis
 
@@ -87,6 +88,39 @@ async def test_rights_that_are_missing_are_named(hosts, redis, folder):
     assert codes(steps) == ["fleet.redis.login"] and "refused the login" in steps[0]["seen"]
     secret.unlink()
     assert codes(await examined(host)) == ["fleet.redis.password"]
+
+
+async def test_each_documented_right_that_is_missing_is_named_with_the_line_that_gives_it(hosts, redis, folder):
+    # Needed where replicas confirm, and by versions of before.
+    unused = ("wait", "del")
+    made = {}
+    for words, hold in zip(documented_rights(), ("never", "may")):
+        user = words[1]
+        secret = folder / user
+        secret.write_text("SECRET")
+        secret.chmod(0o644)
+        assert await redis.command("ACL", *words) == "OK"
+        (host,) = await hosts(1, fleet={"host": user, "user": user, "password_file": str(secret), "hold": hold})
+        made[user] = host
+        rights = found(await examined(host), "fleet.rights")
+        assert rights["code"] == "fleet.rights.ok", rights
+        for right in (word[1:] for word in words if word.startswith("+") and word[1:] not in unused):
+            assert await redis.command("ACL", "SETUSER", user, f"-{right}") == "OK"
+            last = (await examined(host))[-1]
+            if right in ("role", "info", "client|id"):
+                assert last["code"] == "fleet.redis.forbidden", (right, last)
+            else:
+                assert last["code"] == "fleet.rights.missing", (right, last)
+                name = right.upper().replace("|", " ")
+                assert last["seen"].startswith(f"The user {user} may not do {name}") and "," not in last["seen"], last
+                assert f"'ACL SETUSER {user} +{right}'" in last["advice"], last
+            assert await redis.command("ACL", "SETUSER", user, f"+{right}") == "OK"
+    edge = documented_rights()[0]
+    keys = [word for word in edge if "~" in word and not word.endswith("box:@")]
+    assert await redis.command("ACL", "SETUSER", "edge", "resetkeys", *keys) == "OK"
+    last = (await examined(made["edge"]))[-1]
+    assert "HMGET gw:test:{chat}:box:@" in last["seen"]
+    assert "'ACL SETUSER edge %R~gw:test:{chat}:box:@'" in last["advice"]
 
 
 async def test_what_is_no_redis(daemons, chat, closed_port):

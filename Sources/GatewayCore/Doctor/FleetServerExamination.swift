@@ -23,6 +23,8 @@ final class FleetServerExamination {
   private unowned let doctor: Doctor
   private let subject: FleetSubject
   private var probe: RedisProbe?
+  /// The server is older than Redis 7.0.
+  private var isOld = false
   private lazy var share = FleetShareExamination(doctor, subject)
 
   init(_ doctor: Doctor, _ subject: FleetSubject) {
@@ -55,7 +57,7 @@ final class FleetServerExamination {
     let login = options.password == nil ? "without a login" : "as \(user)"
     let seen =
       "\(reached.place) is Redis \(reached.version), the master, over \(reached.secure ? "TLS" : "plain TCP"), \(login)."
-    let isOld = reached.version.split(separator: ".").first.flatMap { Int($0) }.map { $0 < 7 } ?? false
+    isOld = reached.version.split(separator: ".").first.flatMap { Int($0) }.map { $0 < 7 } ?? false
     if options.user != nil, isOld {
       doctor.find(
         .warning, "fleet.redis.before_7", seen,
@@ -132,64 +134,42 @@ final class FleetServerExamination {
 
   // MARK: - fleet.rights
 
-  /// What every host does, and what one does that may hold, each in a form that changes nothing.
-  private var trials: [[String]] {
-    let (fleet, host) = (subject, subject.fleet.host)
-    let touch = "return redis.call('HDEL', KEYS[1], '')"
-    var trials = [
-      ["HGETALL", fleet.key(.lease)], ["XREVRANGE", fleet.key(.events), "+", "-", "COUNT", "1"],
-      ["XREAD", "COUNT", "1", "STREAMS", fleet.key(.events), fleet.key(.replies(host: host)), "$", "$"],
-      // An id that no stream takes: it is refused behind the rights.
-      ["XADD", fleet.key(.up), "0-0", "op", "doctor"],
-      ["XTRIM", fleet.key(.replies(host: host)), "MINID", "~", "0"],
-      ["EVAL", touch, "1", fleet.key(.hosts)], ["EVAL", touch, "1", fleet.key(.box(host: host))],
-      ["HMGET", fleet.key(.adopted), "x"],
-    ]
-    guard options.hold == .may else { return trials }
-    trials += [
-      ["EVAL", touch, "1", fleet.key(.lease)], ["EVAL", touch, "1", fleet.key(.adopted)],
-      ["XADD", fleet.key(.events), "0-0", "k", "doctor"], ["XTRIM", fleet.key(.events), "MINID", "~", "0"],
-      ["XREAD", "COUNT", "1", "STREAMS", fleet.key(.up), "$"], ["XTRIM", fleet.key(.up), "MINID", "~", "0"],
-      ["XADD", fleet.key(.replies(host: host)), "0-0", "k", "doctor"],
-    ]
-    if options.copies > 0 { trials.append(["WAIT", "0", "1"]) }
-    return trials
+  private var rights: FleetRights {
+    let host = subject.fleet.host
+    return FleetRights(
+      place: subject.link.place, host: host, mayHold: options.hold.mayHold,
+      other: subject.link.roster.hosts.keys.filter { $0 != host }.min(), waits: options.copies > 0)
   }
 
   private func lookAtRights() {
     doctor.begin(.fleetRights)
-    attempt(trials[...], denied: [])
+    let rights = rights
+    attempt(rights.trials[...], of: rights, denied: [])
   }
 
-  private func attempt(_ trials: ArraySlice<[String]>, denied: [String]) {
-    guard let trial = trials.first else { return rightsSeen(denied, of: self.trials.count) }
-    probe?.ask(trial) { [weak self] answer in
+  private func attempt(_ trials: ArraySlice<FleetRights.Trial>, of rights: FleetRights, denied: [FleetRights.Denial]) {
+    guard let trial = trials.first else { return rightsSeen(denied, of: rights) }
+    probe?.ask(trial.words) { [weak self] answer in
       guard let self else { return }
       var denied = denied
       switch answer {
       case .none: return lost()
-      case .error(let error):
-        if case .refused(.forbidden) = error.meaning { denied.append(Self.name(of: trial)) }
+      case .error(let error): if let denial = FleetRights.Denial(of: trial, error) { denied.append(denial) }
       case .value: break
       }
-      attempt(trials.dropFirst(), denied: denied)
+      attempt(trials.dropFirst(), of: rights, denied: denied)
     }
   }
 
-  /// A script is told by what it does.
-  private static func name(of trial: [String]) -> String {
-    guard trial[0] == "EVAL" else { return "\(trial[0]) \(trial.first { $0.hasPrefix("gw:") } ?? "")" }
-    return "EVAL with HDEL \(trial[3])"
-  }
-
-  private func rightsSeen(_ denied: [String], of count: Int) {
+  private func rightsSeen(_ denied: [FleetRights.Denial], of rights: FleetRights) {
     guard denied.isEmpty else {
+      let rules = rights.rules(for: denied, tellsAccess: !isOld).joined(separator: " ")
       doctor.find(
-        .failed, "fleet.rights.missing", "The user \(user) may not do \(denied.joined(separator: ", ")).",
-        "Give it the commands and keys: 'ACL SETUSER \(user) ~gw:\(subject.link.place.fleet):* +@all -@dangerous +info +role', or what is named here alone."
-      )
+        .failed, "fleet.rights.missing", "The user \(user) may not do \(FleetRights.names(of: denied)).",
+        "Say to Redis, and to its replicas: 'ACL SETUSER \(user) \(rules)'.")
       return doctor.finish()
     }
+    let count = rights.trials.count
     doctor.find(.ok, "fleet.rights.ok", "The user \(user) may do all \(count) things that this host has to.")
     ask("memory") { [weak self] in self?.memorySeen($0) }
   }

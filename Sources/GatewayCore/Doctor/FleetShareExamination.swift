@@ -159,7 +159,7 @@ final class FleetShareExamination {
       doctor.find(.ok, "fleet.delay.ok", seen)
     }
     probe?.close()
-    guard subject.fleet.options.hold == .may else { return doctor.finish() }
+    guard subject.fleet.options.hold.mayHold else { return doctor.finish() }
     doctor.startRoute()
   }
 }

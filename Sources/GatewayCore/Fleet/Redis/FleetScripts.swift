@@ -26,6 +26,23 @@ enum FleetScripts {
   private static let digests = Dictionary(
     uniqueKeysWithValues: FleetStepName.allCases.map { ($0, SHA1.hexadecimal(of: Array(text(of: $0).utf8))) })
 
+  /// The commands in a step's script; with a line, which is counted from 1, those that stand there.
+  static func commands(of step: FleetStepName, line: Int? = nil) -> [String] {
+    let text = text(of: step)
+    guard let line else { return commands(in: text[...]) }
+    let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
+    return lines.indices.contains(line - 1) ? commands(in: lines[line - 1]) : []
+  }
+
+  private static func commands(in text: Substring) -> [String] {
+    let parts = text.split(separator: "'", omittingEmptySubsequences: false)
+    var names: [String] = []
+    for (before, name) in zip(parts, parts.dropFirst()) where before.hasSuffix("call(") {
+      if !names.contains(String(name)) { names.append(String(name)) }
+    }
+    return names
+  }
+
   private static let guardedByOwn = """
     if redis.call('HGET', KEYS[1], 'own') ~= ARGV[1] then return redis.error_reply('FENCED another has taken its place') end
 

@@ -26,6 +26,22 @@ struct RedisError: Equatable, Sendable {
   /// Without where in a script it happened.
   var sentence: String { text.firstRange(ofText: " script: ").map { String(text[..<$0.lowerBound]) } ?? text }
 
+  /// The same of a script. Servers say in which line the user may not do something, and not what: `commands` are those
+  /// of a line.
+  func naming(_ commands: (_ line: Int) -> [String]) -> RedisError {
+    guard text.contains(text: Self.deniedInScript), let line = scriptLine else { return self }
+    let names = commands(line)
+    return names.isEmpty ? self : RedisError("\(sentence): \(names.joined(separator: " or "))")
+  }
+
+  /// Of `…, on @user_script:5.`, and before 7.0 of `…: @user_script:5: …`.
+  private var scriptLine: Int? {
+    text.firstRange(ofText: "@user_script:").flatMap { Int(text[$0.upperBound...].prefix { ("0"..."9").contains($0) }) }
+  }
+
+  /// What scripts are told since 7.0.
+  private static let deniedInScript = "The user executing the script can't"
+
   /// The first word; of an error that a script ended with, on servers before 7.0, that of the command in it.
   var code: String {
     guard text.hasPrefix("ERR Error running script") else { return Self.firstWord(text[...]) }
@@ -57,8 +73,7 @@ struct RedisError: Equatable, Sendable {
 
   private var other: Meaning {
     if text.contains(text: "equal or smaller than the target stream top item") { return .passed }
-    // What scripts are told since 7.0.
-    if text.contains(text: "The user executing the script can't") { return .refused(.forbidden(text)) }
+    if text.contains(text: Self.deniedInScript) { return .refused(.forbidden(text)) }
     return .refused(.other(text))
   }
 

@@ -100,7 +100,7 @@ final class RedisPipeline {
     knownScripts.insert(name)
     let mustLast = settings.copies > 0 && name.mustLast
     let subject = keys.first.map { Subject(call: name.shown, key: $0, others: keys.dropFirst()) }
-    enter(subject, isList: name.repliesWithList, mustLast: mustLast) { writer in
+    enter(subject, script: name, isList: name.repliesWithList, mustLast: mustLast) { writer in
       writer.write(isKnown ? "EVALSHA" : "EVAL") {
         $0.append(isKnown ? FleetScripts.digest(of: name) : FleetScripts.text(of: name))
         $0.append(keys.count)
@@ -116,8 +116,8 @@ final class RedisPipeline {
   }
 
   private func enter(
-    _ subject: Subject?, isList: Bool, mustLast: Bool, _ write: (inout RESPWriter) -> Void,
-    _ settle: @escaping (Reply?) -> Void
+    _ subject: Subject?, script: FleetStepName? = nil, isList: Bool, mustLast: Bool,
+    _ write: (inout RESPWriter) -> Void, _ settle: @escaping (Reply?) -> Void
   ) {
     let number = nextNumber
     nextNumber += 1
@@ -126,7 +126,9 @@ final class RedisPipeline {
     var size = 0
     connection.ask(opening: isList ? 1 : 0, write) { [unowned self] nodes, bytes, isLast in
       if case .error(let range)? = nodes.first, elements.isEmpty {
-        return answer(number, .error(RedisError(bytes.extracting(range))))
+        let error = RedisError(bytes.extracting(range))
+        guard let script else { return answer(number, .error(error)) }
+        return answer(number, .error(error.naming { FleetScripts.commands(of: script, line: $0) }))
       }
       var rest = nodes[...]
       guard let value = FleetReply(&rest, bytes) else { return .senseless("an empty value") }

@@ -68,6 +68,24 @@ import Testing
     #expect(rig.listener.words == [.gained("run")])
   }
 
+  /// Redis says where the script ended, and not what it may not do there.
+  @Test(arguments: [
+    (3, "run this command or subcommand", "HSET"), (5, "run this command or subcommand", "HINCRBY or HGET"),
+    (2, "access at least one of the keys mentioned in the command arguments", "HDEL"),
+  ])
+  func aCommandThatAScriptMayNotUseIsNamed(line: Int, words: String, command: String) {
+    let rig = RedisRig()
+    rig.gain()
+    var heard: [FleetOutcome<FleetBeaten>] = []
+    rig.engine.run(FleetBeat(place: rig.place, own: FleetOwn(term: 1, host: "a"))) { heard.append($0) }
+    let error = "ERR The user executing the script can't \(words)"
+    rig.say("-\(error) script: 0123, on @user_script:\(line).\r\n", to: rig.calls)
+    #expect(heard == [.refused(.forbidden("\(error): \(command)"))])
+    let sentence =
+      "r1:6379 does not let this user do what the fleet needs, BEAT of gw:f:{u}:L (\(error): \(command))"
+    #expect(rig.engine.refusal(of: rig.place)?.detail == sentence)
+  }
+
   @Test func whatAHolderWasRefusedIsOverWithItsTerm() {
     let rig = RedisRig()
     rig.gain()
