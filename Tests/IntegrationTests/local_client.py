@@ -43,7 +43,7 @@ REASONS = {
     "heartbeat", "timeout", "protocol", "too_large", "auth", "fleet", "draining",
 }
 
-LAYERS = {"http", "engine", "socketio", "websocket", "lines", "wamp"}
+LAYERS = {"http", "engine", "socketio", "websocket", "lines", "wamp", "fleet"}
 
 GAP_REASONS = {"slow_consumer", "upstream", "too_large", "undecodable", "expired"}
 

@@ -1,6 +1,7 @@
 """Several hosts share one link by a real Redis: the server sees one of them, programs notice nothing."""
 
 import asyncio
+import json
 
 import pytest
 
@@ -161,6 +162,36 @@ async def test_an_orderly_stop_gives_the_link_to_another_host(hosts):
     assert await holder(two, without=first) is other
     client = await ready(other)
     assert (await client.call("request", upstream="chat", event="echo", args=["x"]))["args"] == ["x"]
+
+
+async def test_a_trace_shows_the_holders_link_and_says_elsewhere_which_host_has_it(hosts, ctl):
+    two = await hosts(2)
+    clients = [await ready(host) for host in two]
+    first = await holder(two)
+    other = next(host for host in two if host is not first)
+    link = held(await first.status())
+
+    async def traced(host, **target):
+        client = await host.client()
+        await client.call("trace", **target)
+        return client
+
+    async def shown(client, words):
+        while words not in (await client.note("trace", seconds=2 * SOON))[1]["text"]:
+            pass
+
+    near = [await traced(first, upstream="chat"), await traced(first, connection=link["connection"])]
+    far = await traced(other, upstream="chat")
+    where = (await far.note("trace"))[1]
+    assert where["layer"] == "fleet" and where["text"].startswith(f"HOLDER {link['fleet']['host']}: "), where
+    printed = await ctl(other, "trace", "--for", "300ms", "chat")
+    assert printed.code == 0 and json.loads(printed.out.splitlines()[0])["text"] == where["text"]
+    await clients[two.index(other)].call("send", upstream="chat", event="say", args=["hi"])
+    for client in near:
+        await shown(client, "EVENT say (1 arg")
+    await first.stop()
+    for words in ("DIAL", "OPEN", "HANDSHAKE", "CONNECT"):
+        await shown(far, words)
 
 
 async def test_durable_sends_have_their_outcome_beside_a_steady_stream(hosts, chat):

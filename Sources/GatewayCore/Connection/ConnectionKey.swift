@@ -30,6 +30,14 @@ struct ConnectionKey: Hashable, Sendable, CustomStringConvertible, CustomReflect
       options: specification.options)
   }
 
+  private init(_ identity: Identity) { self.identity = identity }
+
+  /// The key of the connection that programs use, also where this one is that of the link beside it.
+  var ofUpstream: ConnectionKey {
+    guard case .held(let name, let namespace) = identity else { return self }
+    return ConnectionKey(.configured(name: name, namespace: namespace))
+  }
+
   /// The same in every daemon, without secrets: equal where the keys are, and hardly ever elsewhere.
   var fingerprint: UInt64 {
     switch identity {

@@ -29,6 +29,8 @@ final class Fleet {
   var onWant: (FleetPlace, Bool) -> Void = { _, _ in }
   /// Why that is down; nil while it is up, and before anything has failed.
   var trouble: (FleetPlace) -> UpstreamFailure? = { _ in nil }
+  /// Another host than before has the link, or none, as far as this host has seen.
+  var onHolder: (FleetPlace) -> Void = { _ in }
   /// It must not write another byte.
   var onCut: (FleetPlace) -> Void = { _ in }
   /// Another daemon has this host's name, and this one has another from now on.
@@ -101,6 +103,7 @@ final class Fleet {
     let wall = UInt64(max(0, seams.time.wallMilliseconds))
     let link = FleetLink(own, engine: engine, timers: seams.timers, life: wall, details: details(agreement))
     link.onNamesake = { [weak self] in self?.takeAnotherName() }
+    link.onHolder = { [weak self] in self?.onHolder(place) }
     link.box.onNews = { [weak self] in self?.onSend(place, $0) }
     var holder: FleetHolder?
     if options.hold.mayHold {

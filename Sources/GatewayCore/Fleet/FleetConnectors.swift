@@ -7,10 +7,6 @@ extension FleetWrapper {
   var kind: String { connector.kind }
   var route: DialRequest { connector.route }
   var confirmedInterests: ConfirmedInterests { connector.confirmedInterests }
-  var observer: (any UpstreamObserver)? {
-    get { connector.observer }
-    set { connector.observer = newValue }
-  }
 
   func prepare(_ draft: MessageDraft) throws(MessageProblem) -> PreparedMessage { try connector.prepare(draft) }
   func prepareAnswer(_ draft: AnswerDraft) throws(MessageProblem) -> PreparedMessage {
@@ -26,6 +22,8 @@ extension FleetWrapper {
 final class FleetConnector: FleetWrapper {
   let connector: any UpstreamConnector
   private let link: FleetLink
+  /// It is told nothing here: packets go over the link of the holder alone.
+  var observer: (any UpstreamObserver)?
 
   init(_ connector: any UpstreamConnector, link: FleetLink) {
     self.connector = connector
@@ -57,12 +55,18 @@ final class FleetTapConnector: FleetWrapper {
   weak var holder: FleetHolder?
   /// The present attempt or conversation.
   private(set) weak var tap: FleetTap?
+  /// Told what goes over the link to the server, also after other settings were adopted.
+  var observer: (any UpstreamObserver)? {
+    didSet { connector.observer = observer }
+  }
 
   init(_ connector: any UpstreamConnector) { self.connector = connector }
 
   /// Other settings of the same upstream, or the connection is made anew.
   func adopt(_ connector: any UpstreamConnector) {
     connector.resumption = self.connector.resumption
+    self.connector.observer = nil
+    connector.observer = observer
     self.connector = connector
   }
 

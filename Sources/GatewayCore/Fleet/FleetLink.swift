@@ -56,6 +56,10 @@ final class FleetLink {
   var onNamesake: () -> Void = {}
   /// The link to the server was closed, by whatever host had it.
   var onDown: () -> Void = {}
+  /// Another host than before has it, or none.
+  var onHolder: () -> Void = {}
+  /// The one that was seen last.
+  private var holder: String?
 
   /// Its lives have numbers behind `life`, by the clock: a failover may undo the last ones of an earlier process, whose
   /// numbers the holder knows.
@@ -74,6 +78,7 @@ final class FleetLink {
     roster.onLook = { [weak self] in
       self?.lookedAtLease()
       self?.lookAtOwnRow()
+      self?.noteHolder()
     }
     box.onSettled = { [weak self] in self?.channel?.lifeBegan() }
     box.onFenced = { [weak self] in self?.lifeEnded($0) }
@@ -338,6 +343,12 @@ final class FleetLink {
     if objection != nil { return object() }
     channel?.lifeBegan()
     if before != nil { tellWay() }
+  }
+
+  private func noteHolder() {
+    guard let record = roster.record, record.holder != holder else { return }
+    holder = record.holder
+    onHolder()
   }
 
   private func tellWay() {

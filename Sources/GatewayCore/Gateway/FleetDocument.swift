@@ -79,6 +79,26 @@ enum FleetDocument {
     }
   }
 
+  // MARK: - A trace
+
+  /// Which host shows the packets of an upstream's link, for a trace on a host that does not have it; nil on the one
+  /// that has.
+  static func holderFact(of place: FleetPlace, in fleet: Fleet) -> TraceFact? {
+    guard fleet.holder(of: place)?.holds != true else { return nil }
+    return TraceFact(.incoming, TraceFact.Layer(rawValue: "fleet"), "HOLDER \(whereabouts(of: place, in: fleet))")
+  }
+
+  private static func whereabouts(of place: FleetPlace, in fleet: Fleet) -> String {
+    guard let record = fleet.link(of: place)?.roster.record else {
+      return "unknown: this host has not read from the fleet's Redis which host has the link"
+    }
+    // An earlier process of this host may have had it last.
+    guard let name = record.holder, !name.isEmpty, name != fleet.host else {
+      return "none: no host has the fleet's link now"
+    }
+    return "\(name): it has the fleet's link, and a trace on that host shows what goes over it"
+  }
+
   // MARK: - The daemon
 
   /// The member `fleet` of the daemon; nothing where the configuration has none.

@@ -234,7 +234,7 @@ public final class LocalSession {
   /// Whether it subscribes to a connection, waits for it, or looks on.
   func uses(_ connection: Connection) -> Bool {
     subscriptions.all.contains { $0.connection === connection }
-      || traces?.all.contains { $0.key == connection.key } ?? false
+      || traces?.all.contains { $0.key == connection.key.ofUpstream } ?? false
       || calls.all.contains { $0.connection === connection }
   }
 

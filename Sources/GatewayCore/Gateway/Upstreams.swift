@@ -57,6 +57,7 @@ final class Upstreams {
     access = AccessPolicy(configuration, daemonUser: daemonUser)
     resolver = TargetResolver(configuration: configuration, urls: seams.urls, factory: factory)
     seams.servers.adopt(configuration.upstreams.values.flatMap(\.urls))
+    fleet?.onHolder = { [weak self] in self?.tellHolder(of: $0) }
   }
 
   /// What is in force.
@@ -64,13 +65,12 @@ final class Upstreams {
 
   /// The connection for a specification, made now if it does not exist. Nil for a scheme that no kind claims.
   func connection(for specification: UpstreamSpecification) -> Connection? {
-    let known = pool.existing(specification)
-    let connection = known ?? pool.connection(for: specification, context: context)
-    if known == nil { connection?.rules = resolver.place(of: specification) }
-    if let connection, let observer = traces.observer(of: connection.key), connection.observer !== observer {
-      connection.observer = observer
-    }
-    return connection
+    if let known = pool.existing(specification) { return known }
+    guard let made = pool.connection(for: specification, context: context) else { return nil }
+    made.rules = resolver.place(of: specification)
+    // Also none: what a connection speaks to may outlive it, and with it the observer of a trace that has ended since.
+    made.observer = traces.observer(of: made.key)
+    return made
   }
 
   private var context: ConnectionContext {
@@ -122,16 +122,36 @@ final class Upstreams {
     work.forEach(of: pool.all, portion: Self.portion, for: .configuration, present, then: done)
   }
 
-  /// A trace begins: what there is of its connection is observed from now on, and whatever is made of it later.
+  /// A trace begins: what there is of its connections is observed from now on, and whatever is made of them later. Of
+  /// an upstream whose link another host has it says at once which.
   func add(_ trace: Trace) {
     let observer = traces.add(trace)
-    if let connection = pool.existing(trace.specification) { connection.observer = observer }
+    for connection in connections(of: trace) { connection.observer = observer }
+    let specification = trace.specification
+    guard let fleet, specification.settings.fleet, let name = specification.name else { return }
+    let place = fleet.place(name, specification.namespace)
+    if let fact = FleetDocument.holderFact(of: place, in: fleet) { trace.take(fact) }
   }
 
   /// A trace ends.
   func remove(_ trace: Trace) {
     guard traces.remove(trace) else { return }
-    for connection in pool.all where connection.key == trace.key { connection.observer = nil }
+    for connection in connections(of: trace) { connection.observer = nil }
+  }
+
+  /// What there is for a trace to observe: what programs use, and the link that this host holds for its fleet.
+  private func connections(of trace: Trace) -> [Connection] {
+    var held = trace.specification
+    held.isHeld = true
+    return [trace.specification, held].compactMap { pool.existing($0) }
+  }
+
+  /// Another host has a link of the fleet, or none has it any more.
+  private func tellHolder(of place: FleetPlace) {
+    guard let fleet, var specification = resolver.configured(place.upstream) else { return }
+    specification.namespace = place.namespace
+    guard let observer = traces.observer(of: ConnectionKey(specification)) else { return }
+    if let fact = FleetDocument.holderFact(of: place, in: fleet) { observer.observed(fact) }
   }
 
   /// The keeper's safety net: every connection is looked at now and then, whatever else was forgotten.

@@ -78,7 +78,8 @@ struct TraceCommand: Subcommand {
       guard let members = RawJSONObject(params), members.string("trace") == trace else { return }
       if let dropped = members.integer("dropped") {
         context.diagnostics.error("\(dropped) packets were not shown, because they came too fast")
-      } else {
+      } else if members.string("layer") != "fleet" {
+        // What is said of the fleet is no packet.
         taken += 1
       }
       guard context.settings.isReadable else { return try context.printJSON(members.text(without: "trace")) }

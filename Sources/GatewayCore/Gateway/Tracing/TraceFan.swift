@@ -1,4 +1,5 @@
-/// All traces of one connection.
+/// All traces of one upstream: of the connection that programs use, and of the link that this host holds for its
+/// fleet.
 final class TraceFan: UpstreamObserver {
   private(set) var traces: [Trace] = []
 
@@ -13,14 +14,15 @@ final class TraceFan: UpstreamObserver {
   func remove(_ trace: Trace) { traces.removeAll { $0 === trace } }
 }
 
-/// All traces, by connection. They outlive connections: one that is made later is observed from its first attempt on.
+/// All traces, by what programs name. They outlive connections: one that is made later is observed from its first
+/// attempt on.
 struct TraceTable {
   private var fans: [ConnectionKey: TraceFan] = [:]
 
   /// What observes a connection; nil where it is not traced.
-  func observer(of key: ConnectionKey) -> TraceFan? { fans.isEmpty ? nil : fans[key] }
+  func observer(of key: ConnectionKey) -> TraceFan? { fans.isEmpty ? nil : fans[key.ofUpstream] }
 
-  /// Adds a trace and returns the observer that its connection needs.
+  /// Adds a trace and returns the observer that its connections need.
   mutating func add(_ trace: Trace) -> TraceFan {
     let fan = fans[trace.key] ?? TraceFan()
     fan.add(trace)
@@ -28,7 +30,7 @@ struct TraceTable {
     return fan
   }
 
-  /// Removes a trace; true when it was the last one of its connection, which then needs no observer any more.
+  /// Removes a trace; true when it was the last one of its connections, which then need no observer any more.
   mutating func remove(_ trace: Trace) -> Bool {
     guard let fan = fans[trace.key] else { return false }
     fan.remove(trace)
