@@ -164,6 +164,20 @@ async def test_an_orderly_stop_gives_the_link_to_another_host(hosts):
     assert (await client.call("request", upstream="chat", event="echo", args=["x"]))["args"] == ["x"]
 
 
+async def test_a_take_over_without_recovery_is_a_gap_and_enters_rooms_anew(hosts, chat):
+    two = await hosts(2)
+    clients = [await ready(host) for host in two]
+    first = await holder(two)
+    client = next(client for client, host in zip(clients, two) if host is not first)
+    await client.call("subscribe", upstream="chat", state=True, enter=[{"event": "join", "args": ["ops"]}])
+    await chat.received(1, "join")
+    await first.crash()
+    await holder(two, without=first)
+    state = (await client.state_until("connected"))[-1]
+    assert "recovered" not in state and (await client.gap())["epoch"] == state["epoch"]
+    await chat.received(2, "join")
+
+
 async def test_a_trace_shows_the_holders_link_and_says_elsewhere_which_host_has_it(hosts, ctl):
     two = await hosts(2)
     clients = [await ready(host) for host in two]

@@ -264,6 +264,7 @@ final class Connection {
     let observer = observer
     self.connector.observer = nil
     connector.observer = observer
+    if connector.pastLimit == nil { stream.giveItsOwnPlaces() }
     self.connector = connector
     stream.adopt(specification.settings.history)
     history.adopt(specification, connector: connector)

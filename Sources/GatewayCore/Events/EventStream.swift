@@ -29,6 +29,10 @@ final class EventStream {
   /// then.
   var hasTakenOverDisk = false
   private(set) var continuity = Continuity.fresh
+  /// Whether the present conversation goes on where the last one ended, so that nothing was missed.
+  private(set) var isContinued = false
+  /// By the places that the link gives something is missing since the last conversation ended, or before it began.
+  private var hasMissed = false
   /// Whether there has been a conversation with the server since this daemon was started.
   private(set) var hasConversed = false
   /// The number of the last event of an earlier daemon.
@@ -229,16 +233,23 @@ final class EventStream {
   }
 
   /// The server has accepted us; events may come from now on. Unless it goes on where the last conversation ended, this
-  /// is where an epoch that had one ends.
+  /// is where an epoch that had one ends. Where the link gives places these have said both.
   func conversationBegan(isRecovered: Bool) {
-    if continuity != .fresh, !isRecovered { beginEpoch() }
+    if hasGivenPlaces {
+      isContinued = continuity != .fresh && !hasMissed
+    } else {
+      isContinued = isRecovered
+      if continuity != .fresh, !isRecovered { beginEpoch() }
+    }
     continuity = .conversing
     hasConversed = true
   }
 
   /// The link is gone, or the server has ended the conversation.
   func conversationEnded() {
-    if continuity == .conversing { continuity = .interrupted }
+    guard continuity == .conversing else { return }
+    continuity = .interrupted
+    hasMissed = false
   }
 
   /// A subscriber that asks for nothing of the past is about to be told the epoch. One that can only end, and that no
@@ -319,6 +330,7 @@ final class EventStream {
     guard place.epoch == epoch else { return beginEpoch(at: place, isFirst: isFirst) }
     let missing = place.sequence &- 1 &- sequence
     guard place.sequence > sequence + 1 else { return }
+    hasMissed = true
     let first = sequence + 1
     if missing <= Self.missingLimit {
       for _ in 0..<missing { remember(.hole(.expired, name: nil), time.arrival) }
@@ -332,11 +344,20 @@ final class EventStream {
   /// Whether the link has given a place, so that the numbers are those of other hosts.
   var hasGivenPlaces: Bool { given != nil }
 
+  /// The links from now on give none: events are numbered here, and have the time of this host. What they bring belongs
+  /// to another epoch.
+  func giveItsOwnPlaces() {
+    guard hasGivenPlaces else { return }
+    given = nil
+    if continuity == .fresh { continuity = .interrupted }
+  }
+
   /// Missing events that have places of their own in the history; of more nothing before them is kept.
   private static let missingLimit: UInt64 = 4_096
 
   /// `isFirst`: nothing was known of the numbers before, so that nothing was interrupted.
   private func beginEpoch(at place: EventPlace, isFirst: Bool) {
+    hasMissed = true
     let start = place.sequence &- 1
     history.begin(epoch: place.epoch, skipping: start &- sequence)
     sequence = start

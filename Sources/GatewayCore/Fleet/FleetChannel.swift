@@ -17,6 +17,9 @@ final class FleetChannel {
   private(set) var state = State.reaching
   /// The engine is reached, and everything up to now was read.
   private var isCurrent = false
+  /// What this host said last, in the conversation before, stands: whoever holds goes on in the same session of the
+  /// server, and nothing of it may be lost. Whether events are missing is said by their places.
+  private(set) var isRecovered = false
   /// How far what there is has been told since the owner asked for it.
   private enum Past {
     /// The owner has heard it, or never asked. May become `asked`.
@@ -154,6 +157,7 @@ final class FleetChannel {
   }
 
   private func open(_ conversation: UInt64, _ life: UInt64) {
+    isRecovered = link.goesOnInItsEpoch && link.flights.count == 0
     link.takePart(in: conversation, life)
     state = .open(conversation)
     for interest in wanted { link.say(.want(interest), now: true) }
@@ -311,8 +315,6 @@ extension FleetChannel: UpstreamChannel {
     if state != .ended { finish() }
   }
 
-  /// Whether it is continued is said by the epoch of each event.
-  var isRecovered: Bool { true }
   /// What the holder has not confirmed, and so may be lost with it.
   var unsentBytes: Int { link.flights.bytes }
   var confirmations: WriteConfirmations? {

@@ -183,6 +183,9 @@ final class FleetLink {
     return conversation == self.conversation && epoch == spokenEpoch && flights.last == 0
   }
 
+  /// Whether the present conversation has the epoch of the last one that this host took part in.
+  var goesOnInItsEpoch: Bool { spokenEpoch != nil && spokenEpoch == epoch }
+
   /// Asks for another life; until it has begun nothing can be said.
   func renewLife() {
     box.lifeEnded()
@@ -320,7 +323,7 @@ final class FleetLink {
     channel?.end(UpstreamFailure(.fleet, "another daemon of the fleet is called \(settings.host) as well"))
     settings.host = host
     box.rename(host)
-    (readReplies, flights, conversation) = (.start, FleetFlights(), 0)
+    (readReplies, flights, conversation, spokenEpoch) = (.start, FleetFlights(), 0, nil)
     presence = FleetPresence(adopt: settings.adopt, last: presence.last)
     if engine.server != nil { tell(.gained) }
   }

@@ -160,8 +160,9 @@ protocol UpstreamChannel: AnyObject {
   /// Asks for what there is of the past by now: the owner hears of it, and then `channelToldPast`, unless the channel ends
   /// before. From the dialling on; only where the connector has a `pastLimit`.
   func tellPast()
-  /// Whether the server goes on where the connector's last channel ended, so that nothing was missed. Known from
-  /// `channelOpened` on; what was missed follows as ordinary events.
+  /// Whether the server goes on where the connector's last channel ended, so that what was said there stands and
+  /// nothing was missed. Known from `channelOpened` on; what was missed follows as ordinary events. Where the link gives
+  /// events their places these say whether some are missing.
   var isRecovered: Bool { get }
   /// Bytes accepted but not yet taken by the kernel.
   var unsentBytes: Int { get }

@@ -134,6 +134,38 @@ import Testing
     #expect(HarnessClient.values(lines).compactMap { $0["params"]?["seq"]?.integerValue } == [5, 6])
   }
 
+  @Test func aConversationIsRecoveredWhereNoPlaceIsMissing() {
+    let watcher = harness.client()
+    watcher.call("subscribe", #"{"upstream":"chat","state":true}"#)
+    /// Whether it is told so of the next conversation, which begins with that place.
+    func isRecovered(_ epoch: String, _ sequence: UInt64) -> Bool {
+      harness.upstream.channel.fail(.fleet)
+      harness.pass(.seconds(31))
+      watcher.read()
+      harness.upstream.channel.place(EventPlace(epoch: epoch, sequence: sequence, time: 0))
+      harness.upstream.channel.accept()
+      let states = watcher.readValues().filter { $0["method"]?.stringValue == "state" }
+      #expect(states.map { $0["params"]?["state"]?.stringValue } == ["connected"])
+      return states.contains { $0["params"]?["recovered"]?.boolValue == true }
+    }
+    #expect(!isRecovered("e1", 6))
+    #expect(isRecovered("e1", 6))
+    #expect(!isRecovered("e1", 9))
+    #expect(!isRecovered("e2", 9))
+    #expect(isRecovered("e2", 9))
+  }
+
+  @Test func eventsOfAnUpstreamThatHasLeftItsFleetHaveTheTimeOfThisHost() {
+    emit("e1", 41)
+    harness.reload { $0.upstreams["chat"]?.settings.handshake = .seconds(11) }
+    harness.pass(.seconds(31))
+    harness.upstream.channel.accept()
+    harness.upstream.channel.emit("e")
+    let told = told()
+    #expect(told.count { $0.hasPrefix("gap ") } == 2)
+    #expect(told.last?.hasPrefix("42 at ") == true && told.last != "42 at 7", "\(told)")
+  }
+
   @Test func aNewSubscriberBeginsNoEpochOfItsOwn() {
     emit("e1", 5)
     client.call("unsubscribe", #"{"subscription":"s"}"#)

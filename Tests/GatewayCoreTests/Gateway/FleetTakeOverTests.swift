@@ -1,0 +1,66 @@
+import Testing
+
+@testable import GatewayCore
+
+/// What a program is told when another host has taken the link.
+@Suite struct FleetTakeOverTests {
+  private let fleet = FleetGateways()
+
+  /// A program of `b`, which follows `a`, once the link is up.
+  private func follow(_ params: String) throws -> HarnessClient {
+    fleet.start("a")
+    fleet.turn(by: .seconds(5))
+    fleet.accept("a")
+    fleet.start("b")
+    fleet.turn(by: .seconds(5))
+    let program = try #require(fleet.hosts["b"]).client()
+    program.call("subscribe", params)
+    fleet.hosts["a"]?.upstream.channels.last?.emit("e")
+    fleet.turn(by: .seconds(1))
+    program.read()
+    return program
+  }
+
+  private func takeOver(recovered: Bool) throws {
+    fleet.kill("a")
+    fleet.turn(by: .seconds(8))
+    let channel = try #require(fleet.hosts["b"]?.upstream.channels.last)
+    channel.isRecovered = recovered
+    fleet.accept("b")
+    fleet.turn(by: .seconds(1))
+  }
+
+  /// Each gap, and whether the connection is said to be recovered each time that it is up.
+  private func told(_ lines: [String]) -> [String] {
+    HarnessClient.values(lines).compactMap { line in
+      if line["method"]?.stringValue == "gap" { return "gap" }
+      guard line["params"]?["state"]?.stringValue == "connected" else { return nil }
+      return line["params"]?["recovered"]?.boolValue == true ? "recovered" : "connected"
+    }
+  }
+
+  @Test func aTakeOverThatIsAGapIsNotCalledRecovered() throws {
+    let program = try follow(#"{"upstream":"chat","state":true}"#)
+    try takeOver(recovered: false)
+    #expect(told(program.read()) == ["gap", "connected"])
+  }
+
+  @Test func aTakeOverInTheServersSessionIsCalledRecovered() throws {
+    let program = try follow(#"{"upstream":"chat","state":true}"#)
+    try takeOver(recovered: true)
+    #expect(told(program.read()) == ["recovered"])
+  }
+
+  @Test func roomsAreEnteredAgainAfterATakeOver() throws {
+    _ = try follow(#"{"upstream":"chat","enter":[{"event":"join","args":["ops"]}]}"#)
+    #expect(fleet.written("a") == [#"join ["ops"]"#])
+    try takeOver(recovered: false)
+    #expect(fleet.written("b") == [#"join ["ops"]"#])
+  }
+
+  @Test func roomsThatTheServerStillKnowsAreNotEnteredAgain() throws {
+    _ = try follow(#"{"upstream":"chat","enter":[{"event":"join","args":["ops"]}]}"#)
+    try takeOver(recovered: true)
+    #expect(fleet.written("b") == [])
+  }
+}
