@@ -16,6 +16,8 @@ final class EventStream {
   var epoch: String { history.current.epoch }
   /// The number of the last event; 0 before the first.
   private(set) var sequence: UInt64 = 0
+  /// Events since the daemon's start, and their bytes. Numbers may leave some out.
+  private(set) var eventCount: UInt64 = 0
   private(set) var byteCount: UInt64 = 0
   /// Events that subscriptions were to get as they came, each counted once for each subscription.
   private(set) var deliveryCount: UInt64 = 0
@@ -77,9 +79,6 @@ final class EventStream {
   /// Whether there is nothing that a subscriber could miss: no event, and no conversation with the server so far.
   var isUnbegun: Bool { !hasConversed && sequence == 0 }
 
-  /// Events since the daemon's start.
-  var eventCount: UInt64 { sequence - inherited }
-
   /// Goes on with what an earlier daemon left; to be called before the first event. A client that subscribed already
   /// was told of another epoch.
   func restore(_ history: EventHistory, isContinuous: Bool) {
@@ -136,6 +135,7 @@ final class EventStream {
     let size = rawName.byteCount + arguments.byteCount + (kwargs?.byteCount ?? 0)
     guard size <= lineLimit else { return deliver(rawName: rawName, tooLong: size) }
     sequence += 1
+    eventCount &+= 1
     byteCount += UInt64(size)
     guard !EventName.isTooLong(rawName) else { return leaveHole(.tooLarge) }
     let match = router.count > 0 ? match(rawName) : Router.Match()
@@ -171,6 +171,7 @@ final class EventStream {
   /// that want its name.
   func deliver(rawName: RawSpan, tooLong size: Int) {
     sequence += 1
+    eventCount &+= 1
     byteCount += UInt64(size)
     leaveHole(.tooLarge, named: rawName)
   }
@@ -214,6 +215,7 @@ final class EventStream {
   /// where it has none.
   func lose(_ event: DroppedEvent) {
     sequence += 1
+    eventCount &+= 1
     guard let name = event.name else { return leaveHole(event.reason, detail: event.detail) }
     leaveHole(event.reason, named: name.span.bytes, detail: event.detail)
   }

@@ -379,7 +379,10 @@ final class FleetLink {
   /// Events that this host has not read, as far as the lease tells; nil while it reads none.
   var behind: UInt64? {
     guard channel != nil, let record = roster.record else { return nil }
-    return record.sequence > sequence ? record.sequence - sequence : 0
+    guard record.sequence > sequence else { return 0 }
+    let distance = record.sequence - sequence
+    // A holder leaves numbers out only where it begins another epoch, which it says when its link is open.
+    return record.isOpen && record.epoch == epoch ? distance : distance % FleetPublisher.skip
   }
 }
 

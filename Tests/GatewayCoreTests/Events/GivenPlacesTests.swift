@@ -166,6 +166,18 @@ import Testing
     #expect(told.last?.hasPrefix("42 at ") == true && told.last != "42 at 7", "\(told)")
   }
 
+  @Test func numbersThatAreLeftOutAreNotCountedAsEvents() {
+    for number in 1...8 as ClosedRange<UInt64> { emit("e1", number) }
+    emit("e1", 11)
+    emit("e2", 1_048_584)
+    // The fleet has gone back to an epoch with lower numbers.
+    emit("e3", 20)
+    let stream = harness.gateway.upstreams.pool.all[0].stream
+    #expect(stream.sequence == 20 && stream.eventCount == 11)
+    let status = HarnessClient.values(harness.client(uid: 0).call("status")).last?["result"]
+    #expect(status?["connections"]?.elements?.first?["in"]?["events"]?.integerValue == 11)
+  }
+
   @Test func aNewSubscriberBeginsNoEpochOfItsOwn() {
     emit("e1", 5)
     client.call("unsubscribe", #"{"subscription":"s"}"#)

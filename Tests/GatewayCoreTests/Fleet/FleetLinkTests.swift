@@ -200,4 +200,27 @@ import Testing
     scene.turn(by: .seconds(1))
     #expect(link.behind == 7)
   }
+
+  @Test func numbersThatATakeOverLeavesOutAreNotBehind() {
+    let own = scene.take("b")
+    let conversation = scene.open(own)
+    let link = link()
+    owner.channel = link.dial(owner: owner)
+    for number in 1...3 as ClosedRange<UInt64> { scene.say(FleetPosition(conversation, number), "[\(number)]") }
+    scene.turn(by: .seconds(1))
+    // The next holder has not reached the server yet.
+    let next = scene.take("c")
+    scene.run(FleetBeat(place: scene.place, own: next, sequence: 3 + FleetPublisher.skip))
+    scene.turn(by: .seconds(1))
+    owner.channel = link.dial(owner: owner)
+    scene.turn(by: .seconds(2))
+    #expect(link.behind == 0)
+    scene.open(next, epoch: "e2", sequence: 3 + FleetPublisher.skip)
+    scene.turn(by: .seconds(2))
+    #expect(link.behind == 0 && link.sequence == 3 + FleetPublisher.skip)
+    // Two that were not read.
+    scene.run(FleetBeat(place: scene.place, own: next, sequence: 5 + FleetPublisher.skip))
+    scene.turn(by: .seconds(2))
+    #expect(link.behind == 2)
+  }
 }
