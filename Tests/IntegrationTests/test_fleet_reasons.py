@@ -31,6 +31,24 @@ async def test_status_check_is_no_ok_while_redis_is_away_or_its_password_is_miss
     assert "fleet test: Redis is unreachable: " in table.out
 
 
+async def test_who_has_the_link_is_not_forgotten_while_redis_is_away(hosts, redis):
+    two = await hosts(2)
+    clients = [await ready(host) for host in two]
+    first = f"h{two.index(await holder(two))}"
+    for host, client in zip(two, clients):
+        await host.until(lambda status: status["connections"][0]["fleet"]["holder"] == first, "the holder")
+        before = (await client.call("fleet.list"))["upstreams"][0]
+        assert before["holder"] == first and before["conversation"] > 0
+    await redis.kill()
+    for host, client in zip(two, clients):
+        status = await host.until(lambda status: redis_state(status) == "unreachable", "the loss of Redis", 4 * SOON)
+        (after,) = (await client.call("fleet.list"))["upstreams"]
+        for name in ("holder", "term", "since"):
+            assert after[name] == before[name], after
+        assert after["conversation"] > 0
+        assert {one["fleet"]["holder"] for one in status["connections"]} == {first}
+
+
 async def test_status_check_is_ok_where_another_host_has_taken_the_link(hosts, ctl):
     two = await hosts(2)
     client = await two[0].client()

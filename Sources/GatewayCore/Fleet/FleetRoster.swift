@@ -16,11 +16,15 @@ final class FleetRoster {
 
   /// The lease as it was seen last; nil before it was seen at the present server.
   private(set) var record: FleetLeaseRecord?
+  /// The same, also where it was seen at a server that is not reached any more: what people are shown, and nothing else.
+  private(set) var lastRecord: FleetLeaseRecord?
   /// When it was seen to change, or first.
   private var recordSince: MonotonicInstant?
   /// All that ever took part, as they were seen last.
   private(set) var hosts: [String: FleetHostRow] = [:]
   private var silence: FleetSilence
+  /// When the engine was lost; nil while it is reached. Nobody could be heard since: who lives is as it was then.
+  private var lostAt: MonotonicInstant?
   /// The hosts that would take a lease that nobody holds, in their order, as they were seen last.
   private var candidates: [String] = []
   /// Until when it looks at all hosts because somebody has asked.
@@ -49,6 +53,7 @@ final class FleetRoster {
   func engineGained() {
     // What was silent could not be heard.
     silence.listenAnew(at: timers.now)
+    lostAt = nil
     isLooking = true
     // How many hosts there are stands in the lease.
     lookAtLease { [weak self] in self?.lookAtHosts() }
@@ -56,6 +61,7 @@ final class FleetRoster {
 
   func engineLost() {
     record = nil
+    lostAt = lostAt ?? timers.now
     stop()
   }
 
@@ -128,7 +134,7 @@ final class FleetRoster {
     if let last = record?.sight, let own = seen.own, last.own == seen.sight.own, last.beat != seen.sight.beat {
       silence.hear(own.host, at: timers.now)
     }
-    record = seen
+    (record, lastRecord) = (seen, seen)
     onLook()
   }
 
@@ -156,14 +162,14 @@ final class FleetRoster {
   // MARK: - What is known
 
   /// Whether a host lives; nil as long as it was seen only once, and not for long enough, or no host was looked at.
-  func isAlive(_ name: String) -> Bool? { hosts.isEmpty ? nil : silence.isAlive(name, at: timers.now) }
+  func isAlive(_ name: String) -> Bool? { hosts.isEmpty ? nil : silence.isAlive(name, at: lostAt ?? timers.now) }
 
   /// Hosts that are not known to be dead.
   var present: [String] { hosts.keys.filter { isAlive($0) != false }.sorted() }
 
   /// How many these are; where they are not looked at, as many as the holder says.
   var presentCount: Int {
-    hosts.isEmpty ? Int(clamping: record?.hosts ?? 0) : hosts.keys.count { isAlive($0) != false }
+    hosts.isEmpty ? Int(clamping: lastRecord?.hosts ?? 0) : hosts.keys.count { isAlive($0) != false }
   }
 
   /// How long ago a host was heard; nil where it never was.

@@ -18,9 +18,9 @@ enum FleetDocument {
       $0.member("host", fleet.host)
       $0.key("holds")
       $0.bool(holder?.holds == true)
-      $0.member("holder", holderName(link.roster.record, holder, fleet))
+      $0.member("holder", holderName(link.roster.lastRecord, holder, fleet))
       $0.member("term", Int(clamping: term(link, holder)))
-      $0.member("conversation", Int(clamping: max(link.tops.conversation, link.roster.record?.conversation ?? 0)))
+      $0.member("conversation", Int(clamping: max(link.tops.conversation, link.roster.lastRecord?.conversation ?? 0)))
       let own = holder?.lease.mayWriteUntil.map { max(.zero, $0 - now) }
       $0.member("lease", (holder?.holds == true ? own ?? .zero : link.roster.leaseLeft)?.milliseconds)
       $0.member("behind", link.behind.map { Int(clamping: $0) })
@@ -46,7 +46,7 @@ enum FleetDocument {
   }
 
   private static func term(_ link: FleetLink, _ holder: FleetHolder?) -> UInt64 {
-    max(link.tops.term, holder?.lease.own?.term ?? 0, link.roster.record?.own?.term ?? 0)
+    max(link.tops.term, holder?.lease.own?.term ?? 0, link.roster.lastRecord?.own?.term ?? 0)
   }
 
   private static func warning(_ fleet: Fleet) -> String? {
@@ -163,18 +163,18 @@ enum FleetDocument {
       $0.member("upstream", link.place.upstream)
       $0.member("namespace", link.place.namespace)
       $0.key("holds")
-      $0.bool(link.roster.record?.holder == host)
+      $0.bool(link.roster.lastRecord?.holder == host)
       $0.member("life", Int(clamping: row.life))
       $0.key("differs")
       $0.beginArray()
-      let agreement = link.roster.record?.agreement ?? FleetAgreement()
+      let agreement = link.roster.lastRecord?.agreement ?? FleetAgreement()
       for name in row.details.agreement.differences(from: agreement) { $0.string(name) }
       $0.endArray()
     }
   }
 
   private static func write(_ link: FleetLink, _ fleet: Fleet, into out: inout JSONWriter) {
-    let record = link.roster.record
+    let record = link.roster.lastRecord
     out.object {
       $0.member("upstream", link.place.upstream)
       $0.member("namespace", link.place.namespace)

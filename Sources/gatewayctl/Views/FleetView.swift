@@ -19,6 +19,7 @@ struct FleetView {
     parts.append(Self.server(redis))
     var text = palette.list(parts, width: width)
     if let detail = redis["detail"]?.stringValue { text += sentence(detail, .bad) }
+    if redis["state"]?.stringValue == "unreachable" { text += sentence("what follows was seen last", .waiting) }
     if let warning = document["warning"]?.stringValue { text += sentence(warning, .waiting) }
     return text
   }
@@ -123,7 +124,11 @@ extension StatusView {
     if fleet["role"]?.stringValue == "holder", fleet["holds"]?.boolValue != false {
       parts.append("this host has the fleet's link")
     } else {
-      parts.append(holder.map { "the fleet's link is at \($0)" } ?? "no host has the fleet's link")
+      let isSeenNow = redis["state"]?.stringValue != "unreachable"
+      let verb = isSeenNow ? "is" : "was last seen"
+      parts.append(
+        holder.map { "the fleet's link \(verb) at \($0)" }
+          ?? (isSeenNow ? "no host has the fleet's link" : "it is not known which host has the fleet's link"))
     }
     parts.append("term \(fleet["term"]?.integerValue ?? 0)")
     if let hosts = fleet["hosts"]?.integerValue { parts.append(hosts == 1 ? "1 host" : "\(hosts) hosts") }

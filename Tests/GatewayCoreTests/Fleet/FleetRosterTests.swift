@@ -95,6 +95,28 @@ import Testing
     #expect(roster.isAlive("b") != false)
   }
 
+  @Test func whileTheEngineIsAwayWhatWasSeenLastIsKnownButNothingOfThePresentServer() {
+    let own = scene.take("b")
+    join("b")
+    look()
+    alive("b")
+    look()
+    let seen = roster.record
+    roster.engineLost()
+    scene.turn(by: .seconds(25))
+    // Another attempt has failed.
+    roster.engineLost()
+    scene.turn(by: .seconds(25))
+    #expect(roster.record == nil && roster.leaseLeft == nil)
+    #expect(roster.lastRecord == seen && roster.lastRecord?.own == own)
+    #expect(roster.isAlive("b") == true && roster.presentCount == 1)
+    #expect(roster.silence(of: "b") == .seconds(50))
+    roster.engineGained()
+    #expect(roster.record == nil && roster.lastRecord == seen)
+    scene.settle()
+    #expect(roster.record == roster.lastRecord && roster.record?.own == own)
+  }
+
   @Test func theLeaseRunsOutWithoutAnotherBeat() {
     #expect(roster.leaseLeft == nil)
     let own = scene.take("b")

@@ -25,6 +25,36 @@ import Testing
     #expect(shown?["redis"]?["detail"]?.stringValue == "the link to the store broke")
   }
 
+  @Test func whileRedisIsAwayTheHolderIsNotForgotten() throws {
+    fleet.start("a")
+    fleet.turn(by: .seconds(5))
+    fleet.accept("a")
+    fleet.start("b")
+    fleet.turn(by: .seconds(20))
+    func list() throws -> JSONValue {
+      let program = try #require(fleet.hosts["b"]).client(uid: 0)
+      program.call("fleet.list")
+      fleet.turn(by: .seconds(1))
+      return try #require(program.readValues().last?["result"])
+    }
+    func shown(_ list: JSONValue) throws -> [JSONValue] {
+      let upstream = try #require(list["upstreams"]?.elements?.first)
+      return ["holder", "term", "since", "conversation", "open", "epoch", "hosts"].map { upstream[$0] ?? .null }
+    }
+    let before = try shown(list())
+    #expect(before.first?.stringValue == "a" && !before.contains(.null))
+    fleet.store.stop()
+    fleet.turn(by: .seconds(60))
+    let after = try list()
+    #expect(after["redis"]?["state"]?.stringValue == "unreachable")
+    #expect(try shown(after) == before)
+    let hosts = after["hosts"]?.elements ?? []
+    #expect(hosts.map { $0["alive"]?.boolValue } == [true, true])
+    #expect(hosts.map { $0["upstreams"]?.elements?.first?["holds"]?.boolValue } == [true, false])
+    let seen = try #require(connections("b", .follower).first?["fleet"])
+    #expect(seen["holder"]?.stringValue == "a" && seen["hosts"]?.integerValue == 2)
+  }
+
   @Test func aHostThatFollowsIsToldWhyTheHolderIsNotConnected() throws {
     fleet.start("a")
     fleet.turn(by: .seconds(5))
