@@ -15,7 +15,8 @@ struct ConnectionRecord {
 
   init(_ time: any TimeSource) {
     (since, sinceWall) = (time.now, time.wallMilliseconds)
-    downBegan = since
+    // It is made because it is wanted: what its first attempt takes counts as well.
+    (downSince, downBegan) = (sinceWall, since)
   }
 
   /// How long it is not connected by now, for whatever reason; nil while it is.

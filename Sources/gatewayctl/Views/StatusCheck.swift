@@ -97,14 +97,22 @@ struct StatusCheck: Equatable {
     if let reason, Self.harmless.contains(reason) { return }
     if connection["needed"]?.boolValue == false, !Self.ordered.contains(reason ?? "") { return }
     down += 1
-    let span = max(0, now - Int64(connection["down_since"]?.integerValue ?? Int(now)))
+    let since = connection["down_since"]?.integerValue.map { max(0, now &- Int64($0)) }
+    let span = since ?? 0
     let name = connection["upstream"]?.stringValue ?? connection["url"]?.stringValue ?? "?"
     let detail = connection["detail"]?.stringValue.map { ": \($0)" } ?? ""
     let why = reason.map { " (\($0)\(detail))" } ?? ""
     let isOwn = isNamed || connection["upstream"]?.stringValue != nil
     let isLong = isOwn && span >= maxDown && !Self.ordered.contains(reason ?? "")
-    find(
-      isLong ? .critical : .warning, "\(name) is down for \(DurationText.describe(milliseconds: span))\(why)")
+    let words = Self.words(ofState: connection["state"]?.stringValue, downFor: since)
+    find(isLong ? .critical : .warning, "\(name) \(words)\(why)")
+  }
+
+  /// `is down for 7 min`; of a connection whose first attempt is under way, or that was lost just now, without nonsense.
+  private static func words(ofState state: String?, downFor span: Int64?) -> String {
+    let time = span.flatMap { $0 > 0 ? DurationText.describe(milliseconds: $0) : nil }
+    guard state != "created" else { return "is not connected yet" + (time.map { " after \($0)" } ?? "") }
+    return "is down" + (time.map { " for \($0)" } ?? "")
   }
 
   /// One line without its end: the verdict, why, and numbers behind a bar.

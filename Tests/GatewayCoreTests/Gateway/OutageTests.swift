@@ -77,6 +77,21 @@ import Testing
     #expect(harness.gateway.upstreams.pool.all[0].delivery.commands.isIdle)
   }
 
+  @Test func aConnectionIsDownFromTheBeginningOfItsFirstAttemptOn() {
+    let harness = GatewayHarness()
+    let client = harness.client()
+    let start = harness.time.wallMilliseconds
+    client.call("subscribe", #"{"upstream":"chat"}"#)
+    func downSince() -> Int? {
+      result(client.call("status"))?["connections"]?.elements?.first?["down_since"]?.integerValue
+    }
+    harness.time.advance(by: .seconds(3))
+    #expect(downSince() == Int(start))
+    harness.upstream.channel.fail(.unreachable)
+    client.read()
+    #expect(downSince() == Int(start))
+  }
+
   @Test func downSinceIsNotMovedByAttempts() {
     let (harness, client) = down()
     let start = harness.time.wallMilliseconds

@@ -40,8 +40,24 @@ import Testing
     let lost = connection("chat", "reconnecting", "unreachable", down: down)
     let check = try check([connection("a", "connected"), lost], maxDown: .seconds(limit))
     #expect(check.verdict == verdict)
-    #expect(check.line.hasPrefix("GATEWAYD \(verdict.word): chat is down for "))
+    #expect(check.line.hasPrefix("GATEWAYD \(verdict.word): chat is down\(down > 0 ? " for " : " (")"))
     #expect(check.line.hasSuffix(" (unreachable) | connected=1 down=1 queued=4"))
+  }
+
+  @Test(arguments: [
+    (0, 0, StatusCheck.Verdict.critical, "chat is not connected yet"),
+    (4, 5, .warning, "chat is not connected yet after 4 s"), (5, 5, .critical, "chat is not connected yet after 5 s"),
+  ])
+  func theFirstAttemptCountsAsDownAndIsNoNonsense(
+    _ down: Int, _ limit: Int, _ verdict: StatusCheck.Verdict, _ text: String
+  ) throws {
+    let check = try check([connection("chat", "created", down: down)], maxDown: .seconds(limit))
+    #expect(check.line == "GATEWAYD \(verdict.word): \(text) | connected=0 down=1 queued=2")
+  }
+
+  @Test func aDaemonThatTellsNoTimeIsNotSaidToBeDownForNoTime() throws {
+    let untold = connection("chat", "created").replacing(#""down_since":\#(now)"#, with: #""down_since":null"#)
+    #expect(try check([untold]).line == "GATEWAYD CRITICAL: chat is not connected yet | connected=0 down=1 queued=2")
   }
 
   @Test func whatUsersChoseByURLIsAWarningUnlessItWasAskedFor() throws {
