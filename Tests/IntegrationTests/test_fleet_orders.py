@@ -326,5 +326,7 @@ async def test_on_a_terminal_the_fleet_is_two_tables(hosts, redis):
     _, lines = await shown("status")
     name = holder(await clients[0].call("fleet.list"))
     words = [" ".join(line) for line in lines]
-    assert any(line.startswith(f"the fleet's link is at {name}; term ") and "Redis 127.0.0.1:" in line for line in words)
-    assert any(line.startswith("this host has the fleet's link; term ") for line in words) == (name == "h0")
+    place = "this host has the fleet's link" if name == "h0" else f"the fleet's link is at {name}"
+    notes = [line for line in words if "the fleet's link" in line]
+    assert notes and all(line.startswith(f"{place}; term ") and "Redis 127.0.0.1:" in line for line in notes)
+    assert any(line.startswith("chat (link) ") for line in words) == (name == "h0")

@@ -115,13 +115,17 @@ struct FleetView {
 }
 
 extension StatusView {
+  /// What stands behind the name of an upstream, by the `role` of a connection: what this host's programs use has the
+  /// same name as the link that it holds for its fleet.
+  static func mark(ofRole role: JSONValue?) -> String { role?.stringValue == "holder" ? " (link)" : "" }
+
   /// What `fleet` of a connection says, in lines below it.
   func fleetNotes(_ connection: JSONValue) -> [Table.Cell] {
     guard let fleet = connection["fleet"], fleet["role"]?.stringValue != nil else { return [] }
     let redis = fleet["redis"] ?? .null
     let holder = fleet["holder"]?.stringValue
     var parts: [String] = []
-    if fleet["role"]?.stringValue == "holder", fleet["holds"]?.boolValue != false {
+    if fleet["holds"]?.boolValue ?? (fleet["role"]?.stringValue == "holder") {
       parts.append("this host has the fleet's link")
     } else {
       let isSeenNow = redis["state"]?.stringValue != "unreachable"

@@ -35,7 +35,25 @@ struct StatusCheck: Equatable {
   /// Judges the connections of a `status`: those of the configuration, and by URL. What a user has chosen by URL is a
   /// warning at most, unless it was asked for.
   mutating func judge(connections document: JSONValue, areNamed: Bool) {
-    for connection in document["connections"]?.elements ?? [] { judge(connection, isNamed: areNamed) }
+    let connections = document["connections"]?.elements ?? []
+    let (links, uses) = (Self.byPlace(connections, "holder"), Self.byPlace(connections, "follower"))
+    for connection in connections {
+      let place = Self.place(connection)
+      switch Self.role(connection) {
+      case "follower":
+        // Both say the same: the link says it, and why.
+        if let link = links[place], Self.standing(link) == Self.standing(connection) {
+          queued += Self.waiting(connection)
+        } else {
+          judge(connection, isNamed: areNamed)
+        }
+      case "holder":
+        // It is down for as long as the programs of this host are without one: they may have had that of another host.
+        let use = uses[place].flatMap { Self.standing($0) == .down ? $0 : nil }
+        judge(connection, isNamed: areNamed, downSince: use?["down_since"]?.integerValue)
+      default: judge(connection, isNamed: areNamed)
+      }
+    }
     if let count = document.leftOut("connections") {
       find(.unknown, "\(count) connections did not fit into the daemon's answer")
     }
@@ -87,17 +105,52 @@ struct StatusCheck: Equatable {
     findings.append((verdict, text))
   }
 
-  private mutating func judge(_ connection: JSONValue, isNamed: Bool) {
-    queued += connection["queue"]?["count"]?.integerValue ?? 0
-    guard connection["state"]?.stringValue != "connected" else {
-      connected += 1
-      return
+  // MARK: - Connections
+
+  /// What an upstream is called, and its namespace.
+  private struct Place: Hashable {
+    var upstream: String?
+    var namespace: String?
+  }
+
+  private static func place(_ connection: JSONValue) -> Place {
+    Place(upstream: connection["upstream"]?.stringValue, namespace: connection["namespace"]?.stringValue)
+  }
+
+  /// What it is to a fleet; nil for one that has to do with none.
+  private static func role(_ connection: JSONValue) -> String? { connection["fleet"]?["role"]?.stringValue }
+
+  private static func byPlace(_ connections: [JSONValue], _ role: String) -> [Place: JSONValue] {
+    let found = connections.filter { Self.role($0) == role }
+    return Dictionary(found.map { (place($0), $0) }) { first, _ in first }
+  }
+
+  private enum Standing { case up, unneeded, down }
+
+  private static func standing(_ connection: JSONValue) -> Standing {
+    guard connection["state"]?.stringValue != "connected" else { return .up }
+    let reason = connection["reason"]?.stringValue ?? ""
+    if harmless.contains(reason) { return .unneeded }
+    return connection["needed"]?.boolValue == false && !ordered.contains(reason) ? .unneeded : .down
+  }
+
+  private static func waiting(_ connection: JSONValue) -> Int { connection["queue"]?["count"]?.integerValue ?? 0 }
+
+  /// `downSince`: where it is known better than the connection has it.
+  private mutating func judge(_ connection: JSONValue, isNamed: Bool, downSince: Int? = nil) {
+    queued += Self.waiting(connection)
+    switch Self.standing(connection) {
+    case .up: connected += 1
+    case .unneeded: break
+    case .down:
+      down += 1
+      judge(down: connection, isNamed: isNamed, since: downSince ?? connection["down_since"]?.integerValue)
     }
+  }
+
+  private mutating func judge(down connection: JSONValue, isNamed: Bool, since: Int?) {
     let reason = connection["reason"]?.stringValue
-    if let reason, Self.harmless.contains(reason) { return }
-    if connection["needed"]?.boolValue == false, !Self.ordered.contains(reason ?? "") { return }
-    down += 1
-    let since = connection["down_since"]?.integerValue.map { max(0, now &- Int64($0)) }
+    let since = since.map { max(0, now &- Int64($0)) }
     let span = since ?? 0
     let name = connection["upstream"]?.stringValue ?? connection["url"]?.stringValue ?? "?"
     let detail = connection["detail"]?.stringValue.map { ": \($0)" } ?? ""

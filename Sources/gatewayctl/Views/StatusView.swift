@@ -86,8 +86,9 @@ struct StatusView {
 
   private func cells(_ connection: JSONValue) -> [Table.Cell] {
     let state = connection["state"]?.stringValue ?? "?"
+    let mark = Self.mark(ofRole: connection["fleet"]?["role"])
     return [
-      .init(connection["upstream"]?.stringValue ?? "-"), .init(address(connection)),
+      .init((connection["upstream"]?.stringValue ?? "-") + mark), .init(address(connection)),
       .init(state, Self.role(ofState: state)),
       .init(since(connection, "down_since")), .init(number(connection["leases"])),
       .init(number(connection["queue"]?["count"])),

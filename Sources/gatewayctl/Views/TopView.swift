@@ -133,10 +133,9 @@ struct TopView {
     let id = connection["connection"]?.stringValue ?? ""
     let upstream = connection["upstream"]?.stringValue ?? connection["url"]?.stringValue ?? "?"
     let namespace = connection["namespace"]?.stringValue.flatMap { $0 == "/" || upstream.hasSuffix($0) ? nil : $0 }
-    // What this host's programs use has the same name as the link that it holds for its fleet.
-    let role = connection["role"]?.stringValue == "holder" ? " (link)" : ""
+    let mark = StatusView.mark(ofRole: connection["role"])
     return Row(
-      id: id, name: (namespace.map { "\(upstream) \($0)" } ?? upstream) + role,
+      id: id, name: (namespace.map { "\(upstream) \($0)" } ?? upstream) + mark,
       state: connection["state"]?.stringValue ?? "?", received: rate("in", connection, earlier[id]),
       sent: rate("out", connection, earlier[id]), ping: details[id]?["rtt"]?.doubleValue,
       waiting: connection["queue"]?["count"]?.integerValue ?? 0,

@@ -43,6 +43,24 @@ import Testing
     #expect(try row(#""down_since":null"#)[3...4] == ["1", "s"])
   }
 
+  @Test func theLinkThatThisHostHasIsCalledAsInTopAndNotSaidToBeElsewhere() throws {
+    func connection(_ role: String, holds: Bool, redis: String = "working") -> String {
+      #"{"upstream":"chat","url":"http://h","state":"connected","fleet":{"role":"\#(role)","host":"edge-3","#
+        + #""holds":\#(holds),"holder":"\#(holds ? "edge-3" : "edge-17")","term":8,"redis":{"state":"\#(redis)"}}}"#
+    }
+    func lines(_ connections: String...) throws -> [Substring] {
+      let text = #"{"connections":[\#(connections.joined(separator: ","))]}"#
+      let document = try JSONValue.parse(Array(text.utf8).span.bytes)
+      return StatusView(document: document, now: 0, palette: plain).connections().split(separator: "\n")
+    }
+    let here = try lines(connection("follower", holds: true), connection("holder", holds: true))
+    #expect([here[1], here[3]].map { $0.hasPrefix("chat (link)") } == [false, true])
+    #expect([here[2], here[4]].allSatisfy { $0.contains("this host has the fleet's link; term 8") })
+    #expect(try lines(connection("follower", holds: false))[2].contains("the fleet's link is at edge-17; term 8"))
+    let away = try lines(connection("follower", holds: false, redis: "unreachable"))
+    #expect(away[2].contains("the fleet's link was last seen at edge-17; term 8"))
+  }
+
   @Test func coloursDoNotDisturbTheColumns() {
     var table = Table(["A", "B"])
     table.add([.init("x", .good), .init("y")])

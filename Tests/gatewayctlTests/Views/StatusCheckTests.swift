@@ -131,6 +131,27 @@ import Testing
     #expect(check.line == "GATEWAYD WARNING: \(text) | connected=1 down=0 queued=2")
   }
 
+  @Test func anUpstreamWhoseLinkThisHostHasIsSaidAndCountedOnce() throws {
+    func both(_ use: String, _ link: String) -> [String] {
+      [("follower", use), ("holder", link)].map { role, text in
+        text.replacing(#""state":"#, with: #""fleet":{"role":"\#(role)"},"state":"#)
+      }
+    }
+    let up = try check(both(connection("chat", "connected"), connection("chat", "connected")))
+    #expect(up.line == "GATEWAYD OK: 1 connected, none down | connected=1 down=0 queued=4")
+    // The link was here before, and elsewhere since.
+    let away = connection("chat", "reconnecting", "unreachable", down: 9_000)
+    let lost = both(connection("chat", "disconnected", "fleet", down: 3), away)
+    for connections in [lost, lost.reversed()] {
+      let down = try check(connections, maxDown: .seconds(5))
+      #expect(
+        down.line == "GATEWAYD WARNING: chat is down for 3 s (unreachable) | connected=0 down=1 queued=4")
+    }
+    let closed = connection("chat", "disconnected", "requested", down: 3)
+    let half = try check(both(closed, connection("chat", "connected")))
+    #expect(half.line == "GATEWAYD WARNING: chat is down for 3 s (requested) | connected=1 down=1 queued=4")
+  }
+
   @Test func theWorstComesFirstAndTheLineIsOne() throws {
     var check = try check([
       connection("a", "disconnected", "requested", down: 1), connection("b", "disconnected", "tls", down: 1),
