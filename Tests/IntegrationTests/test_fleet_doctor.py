@@ -71,7 +71,8 @@ async def test_a_redis_that_is_not_as_it_should_be(hosts, redis):
     assert found(steps, "fleet.hosts")["code"] == "fleet.hosts.no_heir"
     await redis.command("CONFIG", "SET", "maxmemory", "1mb")
     await redis.command("CONFIG", "SET", "maxmemory-policy", "noeviction")
-    assert codes(await examined(host))[-1] == "fleet.memory.full"
+    steps = await examined(host)
+    assert codes(steps)[-1] == "fleet.memory.full" and " KiB of 1024 KiB in use; " in steps[-1]["seen"], steps
 
 
 async def test_rights_that_are_missing_are_named(hosts, redis, folder):
@@ -143,4 +144,5 @@ async def test_a_host_that_disagrees(hosts, chat):
     (other,) = await hosts(1, url=chat.url.replace("127.0.0.1", "localhost"))
     steps = await examined(other)
     assert codes(steps)[-1] == "fleet.hosts.differ" and "upstream.chat.url" in steps[-1]["seen"]
+    assert steps[-1]["seen"].startswith("h1 and the fleet disagree"), steps[-1]
     assert found(await examined(first), "fleet.hosts")["code"] == "fleet.hosts.others_differ"

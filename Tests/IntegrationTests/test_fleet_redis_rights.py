@@ -125,6 +125,25 @@ async def test_the_documented_rights_are_enough_for_hosts_that_hold_and_that_nev
     assert denied == "", denied
 
 
+async def test_a_move_that_the_user_of_this_host_may_not_is_no_lost_connection(daemons, chat, server, folder, ctl):
+    redis = await server()
+    hosts = []
+    for words in documented_rights():
+        assert await redis.command("ACL", *words) == "OK"
+        password = folder / words[1]
+        password.write_text(next(word for word in words if word.startswith(">"))[1:])
+        password.chmod(0o600)
+    for name, user, hold in (("core", "core", "may"), ("core2", "core", "may"), ("edge", "edge", "never")):
+        hosts.append(await daemons(configuration(
+            chat, redis.url, host=name, user=user, password_file=str(folder / user), hold=hold)))
+    for host in hosts:
+        await works(host)
+        await host.connected(upstream="chat")
+    outcome = await ctl(hosts[-1], "fleet", "move", "chat")
+    assert outcome.code == 77 and "may not move the link of 'chat' (NOPERM" in outcome.err, outcome
+    assert "say it at a host that may hold" in outcome.err and "not connected" not in outcome.err, outcome
+
+
 async def test_a_right_that_is_missing_is_named_and_given_without_a_restart(daemons, chat, server, folder):
     redis = await server()
     password = folder / "password"

@@ -117,7 +117,8 @@ async def test_the_side_with_a_replica_works_and_the_other_is_down(place):
     await send(second, "others")
     assert [one["key"] for one in await place.noted({"others"})] == ["others"]
     (down,) = [one for one in (await alone.status())["connections"] if one["fleet"]["role"] == "follower"]
-    assert down["state"] != "connected" and "replicas of 10.78.1.10:" in down["fleet"]["redis"]["detail"], down
+    detail = down["fleet"]["redis"]["detail"]
+    assert down["state"] != "connected" and "10.78.1.10:" in detail and "replicas that confirm" in detail, down
     place.network.mend(0, "redis")
     assert [one["key"] for one in await place.noted({"alone"})] == ["alone"]
     client = await alone.connected(upstream="chat")

@@ -53,6 +53,8 @@ public struct ConnectionFact: Equatable, Sendable {
   public var attempt: Int
   /// Milliseconds until the next attempt.
   public var retryIn: Int64?
+  /// It is down because a host of its fleet has given the link to another one.
+  public var isGivenAway = false
 }
 
 extension Connection {
@@ -62,7 +64,7 @@ extension Connection {
     return ConnectionFact(
       connection: id, upstream: specification.name, url: specification.url.redacted,
       namespace: specification.shownNamespace, reason: down?.reason, detail: down?.detail, attempt: failedAttempts,
-      retryIn: retryIn)
+      retryIn: retryIn, isGivenAway: down == UpstreamFailure.linkGivenAway)
   }
 
   /// For the subscriptions that want states.

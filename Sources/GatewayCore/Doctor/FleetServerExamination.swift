@@ -194,12 +194,17 @@ final class FleetServerExamination {
     }
   }
 
+  /// In MiB, or in KiB where that would say little.
+  private static func size(_ bytes: Int) -> String {
+    bytes < 10 << 20 ? "\(bytes >> 10) KiB" : "\(bytes >> 20) MiB"
+  }
+
   private func memorySeen(_ facts: [String: String]) {
     doctor.begin(.fleetMemory)
     let used = facts["used_memory"].flatMap { Int($0) } ?? 0
     let limit = facts["maxmemory"].flatMap { Int($0) } ?? 0
     let policy = facts["maxmemory_policy"] ?? "unknown"
-    let amount = "\(used >> 20) MiB" + (limit > 0 ? " of \(limit >> 20) MiB" : ", without a limit,")
+    let amount = Self.size(used) + (limit > 0 ? " of \(Self.size(limit))" : ", without a limit,")
     let seen = "Redis has \(amount) in use; when it is full it does as \(policy) says."
     if limit > 0, used >= limit {
       doctor.find(

@@ -91,10 +91,12 @@ final class FleetShareExamination {
   private func hostsSeen(_ hosts: [String: FleetHostRow], _ record: FleetLeaseRecord) {
     let fleet = subject.fleet
     if let objection = subject.link.settings.objection(to: record) {
+      let isOfVersion = objection.reason == .incompatible
+      // The other one begins with the name of this host.
       doctor.find(
-        .failed, objection.reason == .incompatible ? "fleet.hosts.version" : "fleet.hosts.differ",
-        Doctor.sentence(UpstreamFailure(.fleet, objection.detail)),
-        objection.reason == .incompatible
+        .failed, isOfVersion ? "fleet.hosts.version" : "fleet.hosts.differ",
+        isOfVersion ? Doctor.sentence(objection.detail) : objection.detail + ".",
+        isOfVersion
           ? "Install the same gatewayd on all hosts of the fleet."
           : "Make these settings the same on all hosts, and reload.")
       return doctor.finish()

@@ -421,11 +421,16 @@ final class FleetHolder {
     self.tap = nil
     if holds { reach.lost() }
     closeWriter(failure)
-    publisher.ended(failure ?? UpstreamFailure(.fleet, "the holder closed its link"))
+    publisher.ended(failure ?? ownEnd)
     // The next conversation goes on behind what was said to the hosts, and not behind what was heard here.
     if let known = connector.resumption, holds, !publisher.offset.isEmpty {
       connector.resumption = Resumption(session: known.session, offset: publisher.offset)
     }
+  }
+
+  /// Why the link has ended where this host has closed it.
+  private var ownEnd: UpstreamFailure {
+    if case .leaving = lease.state { .linkGivenAway } else { UpstreamFailure(.fleet, "the holder closed its link") }
   }
 
   private func closeWriter(_ failure: UpstreamFailure? = nil) {

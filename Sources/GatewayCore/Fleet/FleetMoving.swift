@@ -4,6 +4,8 @@ final class FleetMoving {
   enum Problem: Error, Equatable {
     case notReached(UpstreamFailure)
     case refused(FleetRefusal)
+    /// This host's user may not write the lease, as one that never holds need not. The sentence is the engine's.
+    case mayNotMove(String)
     /// No host ever held it.
     case neverHeld
     /// There is none of that name; these there are.
@@ -75,6 +77,7 @@ final class FleetMoving {
       switch outcome {
       // Where it was fenced another host has taken it by itself.
       case .done, .fenced: look()
+      case .refused(.forbidden(let words)): finish(.failure(.mayNotMove(words)))
       case .refused(let refusal): finish(.failure(.refused(refusal)))
       case .unanswered, .uncopied: finish(.failure(unreached))
       }

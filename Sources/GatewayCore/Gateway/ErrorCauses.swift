@@ -244,6 +244,11 @@ extension LocalError {
     case .notReached(let failure): self.init(down: failure)
     case .refused(let refusal):
       self.init(down: UpstreamFailure(.fleet, refusal.sentence(of: "the fleet's server")))
+    case .mayNotMove(let words):
+      self.init(
+        .permissionDenied,
+        "This host's Redis user may not move the link of '\(upstream)' (\(words)); say it at a host that may hold, or give the user the rights of one."
+      )
     case .neverHeld:
       self.init(
         .conflict, "No host has ever had the link of '\(upstream)'; see what 'gatewayctl fleet' says of each host.")

@@ -19,6 +19,15 @@ final class FleetSends: OutboxCopies {
   var isHome: Bool { fleet.durable == .fleet }
   func covers(_ target: OutboxTarget) -> Bool { box(of: target) != nil }
 
+  func trouble(of target: OutboxTarget) -> StorageProblem? {
+    guard isHome, let upstream = target.upstream,
+      let trouble = fleet.link(of: fleet.place(upstream, target.namespace))?.trouble
+    else { return nil }
+    return StorageProblem(
+      .failed,
+      "the fleet's Redis has not taken it in time (\(trouble.detail)); 'gatewayctl doctor \(upstream)' says what to do")
+  }
+
   func keep(_ entry: OutboxEntry, _ done: @escaping (StorageProblem?) -> Void) {
     guard let box = box(of: entry.target) else { return done(StorageProblem.none) }
     waiting[entry.number] = done

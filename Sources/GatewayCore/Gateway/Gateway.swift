@@ -204,6 +204,7 @@ public final class Gateway {
   }
 
   private func settled(_ command: Command, _ outcome: CommandOutcome, on connection: Connection) {
+    let outcome = relay.explained(outcome, on: connection)
     relay.settled(command, outcome)
     if case .call(let client, let request) = command.owner {
       if let session = clients[client] { OpenSend.settled(request, command, outcome, in: session) }

@@ -170,6 +170,14 @@ final class OutboxRelay {
 
   // MARK: - An entry's end
 
+  /// An outcome with its cause, where what keeps sends knows why it has not answered.
+  func explained(_ outcome: CommandOutcome, on connection: Connection) -> CommandOutcome {
+    guard case .notStored(let problem) = outcome, problem == .late,
+      let trouble = outbox.copies?.trouble(of: OutboxTarget(connection.specification))
+    else { return outcome }
+    return .notStored(trouble)
+  }
+
   /// A command has its outcome.
   func settled(_ command: Command, _ outcome: CommandOutcome) {
     if command.isStored { finishStored(command, outcome) }

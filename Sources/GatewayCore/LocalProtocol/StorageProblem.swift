@@ -29,6 +29,9 @@ public struct StorageProblem: Error, Equatable, Sendable {
     self.message = message
   }
 
+  /// What is to keep something has said nothing for as long as the caller waits.
+  static let late = Self(.failed, "what keeps it did not answer in time")
+
   /// The daemon was given no store.
   public static let none = StorageProblem(.folder, "this gateway was started without a state folder")
 }

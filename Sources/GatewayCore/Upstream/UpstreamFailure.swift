@@ -101,6 +101,9 @@ extension UpstreamFailure {
     self.init(reason, detail)
   }
 
+  /// The host that has the link of a fleet has closed it in order, for another one. All hosts are told so.
+  static let linkGivenAway = UpstreamFailure(.fleet, "the holder closed its link, so that another host takes it")
+
   /// The same, and what the end came before, where the server ended the link: a close in the middle of a handshake
   /// means something else than one of a link that was in use. Other reasons tell their stage themselves.
   public func closing(before stage: String) -> UpstreamFailure {

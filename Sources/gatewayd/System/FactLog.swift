@@ -84,7 +84,9 @@ enum FactLog {
     switch to {
     case .connected: return record(.connectionUp, connection)
     case .disconnected:
-      let isWanted = connection.reason == .idle || connection.reason == .requested || connection.reason == .draining
+      let isWanted =
+        connection.reason == .idle || connection.reason == .requested || connection.reason == .draining
+        || connection.isGivenAway
       return LogRecord(
         .connectionDown, level: isWanted ? .info : nil,
         [

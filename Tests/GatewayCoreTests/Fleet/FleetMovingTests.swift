@@ -82,6 +82,19 @@ import Testing
     #expect(problem(to: "b") == .isSilent)
   }
 
+  @Test func aMoveWithoutTheRightToItIsNotSaidToBeALostConnection() {
+    join("b")
+    scene.take("a")
+    scene.engine.refused = [.move]
+    #expect(problem(to: "b") == .mayNotMove("this user has no permissions"))
+    let error = LocalError(FleetMoving.Problem.mayNotMove("NOPERM no"), of: "chat", to: "b")
+    #expect(error.kind == .permissionDenied)
+    #expect(
+      error.message
+        == "This host's Redis user may not move the link of 'chat' (NOPERM no); say it at a host that may hold, or give the user the rights of one."
+    )
+  }
+
   @Test func aMoveToAHostWithOtherSettingsIsRefusedAndNamesThem() {
     let own = scene.take("a")
     scene.run(FleetBeat(place: scene.place, own: own, agreement: FleetAgreement("parser=1 url=1")))

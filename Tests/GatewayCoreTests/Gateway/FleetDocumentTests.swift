@@ -90,6 +90,25 @@ import Testing
     #expect(connections("a", .follower).first?["state"]?.stringValue == "connected")
   }
 
+  @Test func anOrderedMoveIsNoFaultInTheLogOfAnyHost() {
+    fleet.start("a")
+    fleet.turn(by: .seconds(5))
+    fleet.accept("a")
+    fleet.start("b")
+    fleet.turn(by: .seconds(20))
+    for host in fleet.hosts.values { host.facts = [] }
+    fleet.hosts["a"]?.client(uid: 0).call("fleet.move", #"{"upstream":"chat","host":"b"}"#)
+    fleet.turn(by: .seconds(5))
+    for (name, host) in fleet.hosts {
+      let ends: [ConnectionFact] = host.facts.compactMap {
+        if case .connectionMoved(let connection, _, .disconnected) = $0 { connection } else { nil }
+      }
+      // The link itself, where it was, is not wanted any more.
+      #expect(ends.allSatisfy { $0.isGivenAway || $0.reason == .idle }, "\(name): \(ends)")
+      #expect(ends.count { $0.isGivenAway } == 1, "\(name): \(ends)")
+    }
+  }
+
   @Test func theLinkThatAnotherHostHasTakenIsNotNeededAnyMore() {
     fleet.start("a")
     fleet.turn(by: .seconds(5))

@@ -19,6 +19,14 @@ struct JournalFactTests {
     return FactLog.records(for: .connectionMoved(fact, from: .connected, to: .disconnected), at: .debug).first?.level
   }
 
+  @Test func aLinkThatWasMovedToAnotherHostIsNoWarning() {
+    var fact = connection
+    (fact.reason, fact.isGivenAway) = (.fleet, true)
+    let moved = GatewayFact.connectionMoved(fact, from: .connected, to: .disconnected)
+    #expect(FactLog.records(for: moved, at: .debug).map(\.level) == [.info])
+    #expect(down(.fleet) == .warning)
+  }
+
   @Test func aLostConnectionSaysWhyAndWhatComesNext() {
     #expect(
       lines(.connectionMoved(connection, from: .reconnecting, to: .disconnected)) == [

@@ -176,7 +176,7 @@ extension Delivery {
 
   private func whyNotWritten(_ command: Command) -> CommandOutcome {
     if command.wasWritten { return .acknowledgementTimeout }
-    if command.isUncommitted { return .notStored(StorageProblem(.failed, "what keeps it did not answer in time")) }
+    if command.isUncommitted { return .notStored(.late) }
     if channel != nil {
       return .down(UpstreamFailure(.timeout, "an earlier send with retries was not acknowledged in time"))
     }

@@ -5,6 +5,8 @@ protocol OutboxCopies: AnyObject {
   var isHome: Bool { get }
   /// Whether it keeps the sends to a target.
   func covers(_ target: OutboxTarget) -> Bool
+  /// Why sends to a target, for which it is the home, are not kept now; nil where that is not known.
+  func trouble(of target: OutboxTarget) -> StorageProblem?
   /// A connection carries an entry that lasts. May be said again.
   func keep(_ entry: OutboxEntry)
   /// An entry is to last; `done` hears later whether it does, at the latest when it is dropped.

@@ -144,6 +144,8 @@ extension RedisTrouble {
   /// The same as the reason of everything that needs the server. `server` is its address.
   func failure(of server: String) -> UpstreamFailure {
     switch self {
+    // Most of them name the server themselves.
+    case .link(let failure) where failure.detail.contains(text: server): failure
     case .link(let failure): UpstreamFailure(failure.reason, "\(server): \(failure.detail)", status: failure.status)
     case .noCredential(let sentence): UpstreamFailure(.auth, sentence)
     default: UpstreamFailure(reason, "\(server) \(predicate)")

@@ -86,7 +86,9 @@ extension RedisRefusals.Refusal {
     case .error(let error): UpstreamFailure(.refused, sentence(error, server))
     case .copies(let count, let wanted):
       UpstreamFailure(
-        .timeout, "\(count) of the \(wanted) replicas of \(server) that are wanted have confirmed \(call)")
+        .timeout,
+        "\(server) has \(count) \(count == 1 ? "replica that confirms" : "replicas that confirm"), and `copies` wants \(wanted) (\(call))"
+      )
     }
   }
 

@@ -82,6 +82,7 @@ import Testing
     ),
     (.noCredential("the credential file /p cannot be read"), .auth, "the credential file /p cannot be read"),
     (.link(UpstreamFailure(.tls, "the certificate has expired")), .tls, "r:1: the certificate has expired"),
+    (.link(UpstreamFailure(.unreachable, "no connection to r:1: no")), .unreachable, "no connection to r:1: no"),
   ])
   func aTroubleIsAReasonAndASentence(trouble: RedisTrouble, reason: DownReason, sentence: String) {
     #expect(trouble.failure(of: "r:1") == UpstreamFailure(reason, sentence))
