@@ -77,9 +77,9 @@ struct FleetView {
 
   private func upstreams() -> String {
     var table = Table(
-      ["UPSTREAM", "HOLDER", "FOR", "TERM", "LINK", "CONVERSATION", "EPOCH", "HOSTS"],
+      ["UPSTREAM", "HOLDER", "FOR", "TERM", "LINK", "EPOCH", "HOSTS"],
       elastic: ["UPSTREAM", "HOLDER", "EPOCH"],
-      expendable: ["EPOCH", "CONVERSATION", "TERM", "HOSTS", "FOR", "LINK"])
+      expendable: ["EPOCH", "TERM", "HOSTS", "FOR", "LINK"])
     for upstream in document["upstreams"]?.elements ?? [] {
       let isOpen = upstream["open"]?.boolValue == true
       let since = upstream["since"]?.integerValue.map { span(Int(clamping: max(0, now &- Int64($0)))) }
@@ -97,8 +97,8 @@ struct FleetView {
         [
           .init(name(upstream)), .init(holder ?? "none", holder == nil ? .waiting : nil),
           .init(holder == nil ? "-" : since ?? "-"), .init(number(upstream["term"])),
-          .init(isOpen ? "up" : "down", isOpen ? .good : .bad), .init(number(upstream["conversation"])),
-          .init(upstream["epoch"]?.stringValue ?? "-"), .init(number(upstream["hosts"])),
+          .init(isOpen ? "up" : "down", isOpen ? .good : .bad), .init(upstream["epoch"]?.stringValue ?? "-"),
+          .init(number(upstream["hosts"])),
         ], notes: notes)
     }
     return table.isEmpty ? sentence("no upstream of yours is shared") : table.text(palette, width: width)
