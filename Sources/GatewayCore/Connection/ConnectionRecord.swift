@@ -4,7 +4,8 @@ struct ConnectionRecord {
   private(set) var since: MonotonicInstant
   /// The same, in milliseconds since 1970.
   private(set) var sinceWall: Int64
-  /// When it was last up, and since when it is not, in milliseconds since 1970. Attempts move neither.
+  /// When it was last up, and since when it is not, in milliseconds since 1970. Attempts move neither, but for the first
+  /// one after a time in which nothing needed it.
   private(set) var lastConnected: Int64?
   private(set) var downSince: Int64?
   /// How often it was connected after the first time.
@@ -25,9 +26,10 @@ struct ConnectionRecord {
   /// How long it was not connected, over all times.
   func totalDown(at now: MonotonicInstant) -> Duration { downBefore + (down(at: now) ?? .zero) }
 
-  /// A state was entered.
-  mutating func moved(to state: ConnectionState, _ time: any TimeSource) {
+  /// A state was entered. `isNeededAnew`: it was down because nothing needed it, and something does now.
+  mutating func moved(to state: ConnectionState, isNeededAnew: Bool, _ time: any TimeSource) {
     (since, sinceWall) = (time.now, time.wallMilliseconds)
+    if isNeededAnew { downSince = nil }
     switch state {
     case .connected:
       if lastConnected != nil { reconnects += 1 }

@@ -60,7 +60,10 @@ final class ConnectionUpkeep {
   // MARK: - Facts
 
   /// A state was entered.
-  func moved(to state: ConnectionState) { record.moved(to: state, context.time) }
+  func moved(to state: ConnectionState) {
+    let isNeededAnew = state == .reconnecting && notes.lastFailure?.reason == .idle
+    record.moved(to: state, isNeededAnew: isNeededAnew, context.time)
+  }
 
   /// An attempt starts.
   func attemptStarted() { notes.schedule.started(at: context.time.now) }

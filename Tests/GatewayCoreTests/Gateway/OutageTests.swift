@@ -92,6 +92,29 @@ import Testing
     #expect(downSince() == Int(start))
   }
 
+  @Test func whatNothingNeededIsNotSaidToHaveBeenDownForAllThatTime() {
+    let harness = GatewayHarness()
+    let client = harness.client()
+    func connection() -> JSONValue? {
+      client.read()
+      return result(client.call("status"))?["connections"]?.elements?.first
+    }
+    client.call("subscribe", #"{"upstream":"chat","subscription":"s"}"#)
+    harness.upstream.channel.accept()
+    client.call("unsubscribe", #"{"subscription":"s"}"#)
+    for _ in 0..<600 where connection()?["state"]?.stringValue == "connected" { harness.pass(.seconds(1)) }
+    #expect(connection()?["reason"]?.stringValue == "idle")
+    harness.pass(.seconds(20))
+    let needed = harness.time.wallMilliseconds
+    client.call("subscribe", #"{"upstream":"chat"}"#)
+    #expect(connection()?["down_since"]?.integerValue == Int(needed))
+    for _ in 0..<3 {
+      harness.pass(.seconds(40))
+      harness.upstream.channel.fail(.unreachable)
+      #expect(connection()?["down_since"]?.integerValue == Int(needed))
+    }
+  }
+
   @Test func downSinceIsNotMovedByAttempts() {
     let (harness, client) = down()
     let start = harness.time.wallMilliseconds

@@ -170,7 +170,7 @@ enum ResultSchemas {
     .always("url", .text, "Without user info; query values are hidden."), .always("namespace", .text),
     options,
     .always("kind", .text), .always("state", connectionState), .always("since", instant),
-    .sometimes("down_since", .optional(instant), "Since when it is not connected; attempts do not move it."),
+    .sometimes("down_since", .optional(instant), "Since when it is needed and not connected; attempts do not move it."),
     .sometimes("last_connected", .optional(instant), "When it last became connected."),
     .sometimes("reason", .optional(reason)), .sometimes("detail", .optional(.text)),
     .sometimes("status", .count, "HTTP status or WebSocket close code."),
