@@ -69,8 +69,8 @@ extension FleetFields {
   init?(packed bytes: some Collection<UInt8>) {
     var rest = Array(bytes)[...]
     while !rest.isEmpty {
-      guard all.count < Self.limit, let name = rest.takeWord(), let count = rest.takeWord().flatMap({ Int($0) }), count >= 0,
-        rest.count >= count
+      guard all.count < Self.limit, let name = rest.takeWord(),
+        let count = rest.takeWord().flatMap({ Int($0) }), count >= 0, rest.count >= count
       else { return nil }
       all.append(Field(name: name, value: Array(rest.prefix(count))))
       rest = rest.dropFirst(count)

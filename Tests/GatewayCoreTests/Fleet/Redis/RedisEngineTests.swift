@@ -158,11 +158,12 @@ import Testing
     #expect(rig.listener.words == [.gained("run")])
   }
 
-  @Test(arguments: [
-    ("$7\r\nproof-1\r\n", nil), ("+PONG\r\n", .protocolError),
-    ("-NOPERM this user has no permissions to run the 'ping' command\r\n", .refused),
-    ("-LOADING Redis is loading the dataset in memory\r\n", .unreachable),
-  ] as [(String, DownReason?)])
+  @Test(
+    arguments: [
+      ("$7\r\nproof-1\r\n", nil), ("+PONG\r\n", .protocolError),
+      ("-NOPERM this user has no permissions to run the 'ping' command\r\n", .refused),
+      ("-LOADING Redis is loading the dataset in memory\r\n", .unreachable),
+    ] as [(String, DownReason?)])
   func aProofThatDoesNotComeHasAReason(answer: String, reason: DownReason?) {
     let rig = RedisRig()
     rig.gain()
