@@ -178,6 +178,39 @@ async def test_a_take_over_without_recovery_is_a_gap_and_enters_rooms_anew(hosts
     await chat.received(2, "join")
 
 
+async def test_a_room_is_left_with_the_last_program_of_all_hosts(hosts, chat):
+    two = await hosts(2)
+    for host in two:
+        await ready(host)
+    first = await holder(two)
+    other = next(host for host in two if host is not first)
+    room = {"upstream": "chat", "enter": [{"event": "join", "args": ["ops"], "ack": True}],
+            "leave": [{"event": "leave", "args": ["ops"]}]}
+    stays, goes = await ready(first), await ready(other)
+    for client in (stays, goes):
+        await client.call("subscribe", **room)
+    await chat.received(2, "join")
+    # The host that does not hold the link is the first to leave.
+    await goes.call("unsubscribe", subscription="s1")
+    assert (await goes.call("request", upstream="chat", event="echo", args=["x"]))["args"] == ["x"]
+    await chat.emit("whispered", "still here", room="ops")
+    assert (await stays.event())["args"] == ["still here"]
+    await stays.call("unsubscribe", subscription="s1")
+    for client in (stays, goes):
+        await client.call("request", upstream="chat", event="echo", args=["x"])
+    assert len(await chat.received(1, "leave")) == 1
+    # A host that dies leaves when the fleet takes it for dead.
+    await goes.call("subscribe", **room)
+    await chat.received(3, "join")
+    await other.crash()
+
+    async def left():
+        while len(await chat.received(1, "leave")) < 2:
+            await asyncio.sleep(0.05)
+
+    await within(left(), "the room of the dead host to be left", 4 * SOON)
+
+
 async def test_a_trace_shows_the_holders_link_and_says_elsewhere_which_host_has_it(hosts, ctl):
     two = await hosts(2)
     clients = [await ready(host) for host in two]

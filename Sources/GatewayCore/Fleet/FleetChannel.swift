@@ -248,8 +248,11 @@ final class FleetChannel {
       }
     case .failed(let id, let error): owner.channel(self, failed: id, error)
     case .refused(let number, let problem):
-      guard case .write(_, let ack, _)? = link.flights[number] else { break }
-      owner.channel(self, refused: ack.map { .awaiting(ack: $0) } ?? .handedOver(number: number), problem)
+      switch link.flights[number] {
+      case .write(_, let ack, _), .enter(_, let ack, _):
+        owner.channel(self, refused: ack.map { .awaiting(ack: $0) } ?? .handedOver(number: number), problem)
+      case .leave, .answer, .decline, .forget, .want, .drop, nil: break
+      }
     case .answered(let interest, let refusal):
       owner.channel(self, answered: interest, refusal.map { UpstreamFailure(.refused, $0) })
     case .withdrew(let id): owner.channel(self, withdrew: id)
@@ -281,6 +284,13 @@ extension FleetChannel: UpstreamChannel {
   func write(_ message: PreparedMessage, ack: UInt64?, entry: UInt64) {
     say(.write(message, ack: ack, row: link.box.name(of: entry)))
   }
+
+  func enter(_ message: PreparedMessage, ack: UInt64?, leave: PreparedLeave?) {
+    say(.enter(message, ack: ack, leave: leave))
+  }
+
+  func leave(_ leave: PreparedLeave?, of entered: PreparedMessage) { say(.leave(leave, of: entered)) }
+  var sharesEntered: Bool { true }
 
   func answer(_ id: UInt64, _ message: PreparedMessage) { say(.answer(id, message)) }
   func forget(ack: UInt64) { say(.forget(ack: ack)) }

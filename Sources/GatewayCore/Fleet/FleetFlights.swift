@@ -58,6 +58,8 @@ extension FleetUpEntry.Call {
   var byteCount: Int {
     switch self {
     case .write(let message, _, _), .answer(_, let message): message.byteCount
+    case .enter(let message, _, let leave): message.byteCount + (leave?.message.byteCount ?? 0)
+    case .leave(let leave, let entered): entered.byteCount + (leave?.message.byteCount ?? 0)
     case .decline, .forget, .want, .drop: 0
     }
   }

@@ -34,6 +34,8 @@ final class FleetTap {
   private weak var holder: FleetHolder?
   private var channel: (any UpstreamChannel)!
   private(set) var isOpen = false
+  /// What the connection itself has entered on this link, for all hosts: `on_connect` of the upstream.
+  private var entered: Set<FleetRooms.Entering> = []
 
   init(owner: any UpstreamChannelOwner, holder: FleetHolder?) {
     self.owner = owner
@@ -42,6 +44,9 @@ final class FleetTap {
 
   /// Dials by the connector of the kind.
   func dial(_ connector: any UpstreamConnector) { channel = connector.dial(owner: self) }
+
+  /// Whether the connection itself has entered it, and no host may have it left.
+  func hasEntered(_ entering: FleetRooms.Entering) -> Bool { entered.contains(entering) }
 
   /// Whether a number is the holder's.
   private func isHolders(_ id: UInt64) -> Bool { id >= Self.firstNumber }
@@ -56,6 +61,10 @@ final class FleetTap {
 
 extension FleetTap: UpstreamChannel {
   func write(_ message: PreparedMessage, ack: UInt64?) { channel.write(message, ack: ack) }
+  func enter(_ message: PreparedMessage, ack: UInt64?, leave: PreparedLeave?) {
+    entered.insert(FleetRooms.Entering(message))
+    channel.enter(message, ack: ack, leave: leave)
+  }
   func answer(_ id: UInt64, _ message: PreparedMessage) { channel.answer(id, message) }
   func want(_ interest: Interest) { channel.want(interest) }
   func drop(_ interest: Interest) { channel.drop(interest) }

@@ -6,6 +6,8 @@ final class FleetWriter {
     case host(String, life: UInt64, number: UInt64, row: String?)
     /// The fleet's, by the name of its row.
     case adopted(String)
+    /// The holder's own, for a host that is gone.
+    case holder
 
     /// The life of the host; nil for the fleet's.
     var life: UInt64? { if case .host(_, let life, _, _) = self { life } else { nil } }
@@ -86,6 +88,7 @@ final class FleetWriter {
   /// Which host answers each question.
   private var questions: [UInt64: String] = [:]
   private var wants = FleetWants()
+  private var rooms = FleetRooms()
   private var state = State.opening
   /// How many steps come before any write, such as an adoption.
   private var pauses = 0
@@ -200,7 +203,7 @@ final class FleetWriter {
     switch sender {
     case .adopted(let name): name
     case .host(let host, _, _, let row?): "\(host)/\(row)"
-    case .host(_, _, _, nil): nil
+    case .host(_, _, _, nil), .holder: nil
     }
   }
 
@@ -209,6 +212,7 @@ final class FleetWriter {
     switch sender {
     case .adopted(let name): FleetSend.parts(of: name)?.id
     case .host(_, _, _, let row): row
+    case .holder: nil
     }
   }
 
@@ -220,7 +224,7 @@ final class FleetWriter {
     if let last { abandon(host, last) }
   }
 
-  /// What a host of an earlier life wanted, asked and was asked is over, but for its durable sends.
+  /// What a host of an earlier life wanted, entered, asked and was asked is over, but for its durable sends.
   private func abandon(_ host: String, _ last: Host) {
     for interest in wants.dropAll(of: host) where confirmed.include(interest) { tap.drop(interest) }
     for id in last.questions {
@@ -231,6 +235,10 @@ final class FleetWriter {
       asked[number] = nil
       tap.forget(ack: number)
     }
+    let undone = rooms.dropAll(of: host)
+    // Behind what waits: another host may be about to enter it.
+    for (entering, leave) in undone { wait(Waiting(sender: .holder, call: .leave(leave, of: entering.message))) }
+    if !undone.isEmpty { lookLater(.zero) }
   }
 
   func take(_ entry: FleetUpEntry) {
@@ -286,6 +294,7 @@ final class FleetWriter {
       // Under another name of its host, it has been written meanwhile.
       if let outcome = Self.id(item.sender).flatMap({ outcomes[$0] }) { return end(name, outcome.end) }
     case .host(let host, let life, _, _): if hosts[host]?.life != life { return }
+    case .holder: break
     }
     if isWritten(item) { return }
     let before = tap.unsentBytes
@@ -301,6 +310,11 @@ final class FleetWriter {
         if let number { underWay[id]?.asks.append(number) }
       }
       if case .adopted(let name) = item.sender { carrier.wrote(name, ack: number) }
+    case .enter(let message, let ack, let leave):
+      if let problem = check(message, ack != nil) { return refuse(item, ack, problem) }
+      isAll = ack == nil
+      enter(message, ack, leave, item.sender)
+    case .leave(let leave, let entered): self.leave(entered, by: leave, item.sender)
     case .answer(let id, let message):
       if takeQuestion(id) != nil { tap.answer(id, message) }
     case .decline(let id, let why):
@@ -387,6 +401,32 @@ final class FleetWriter {
     tap.drop(interest)
   }
 
+  /// Written for each host that says it: each waits for its own acknowledgement, with what the server answers, and a server
+  /// takes who is in a room already for one who is in it.
+  private func enter(_ message: PreparedMessage, _ ack: UInt64?, _ leave: PreparedLeave?, _ sender: Sender) {
+    guard case .host(let host, _, _, _) = sender else { return }
+    rooms.enter(FleetRooms.Entering(message), host, leave: leave)
+    tap.write(message, ack: ack.map { ask($0, sender) })
+  }
+
+  /// Written when no other host holds it, nor the link itself. What the server would end the link for is left out: then it
+  /// goes on sending what is not heard.
+  private func leave(_ entered: PreparedMessage, by leave: PreparedLeave?, _ sender: Sender) {
+    let entering = FleetRooms.Entering(entered)
+    var undoing = leave
+    switch sender {
+    case .host(let host, _, _, _): undoing = rooms.leave(entering, host, by: leave)
+    // Entered by another host since then.
+    case .holder: if rooms.isHeld(entering) { return }
+    case .adopted: return
+    }
+    guard let undoing, !tap.hasEntered(entering), check(undoing.message, undoing.wantsAck) == nil else { return }
+    guard undoing.wantsAck else { return tap.write(undoing.message, ack: nil) }
+    nextAsk += 1
+    tap.write(undoing.message, ack: nextAsk)
+    tap.forget(ack: nextAsk)
+  }
+
   // MARK: - What becomes of it
 
   private func lookLater(_ delay: Duration) {
@@ -436,6 +476,7 @@ final class FleetWriter {
       replies.tell(host, .refused(number: number, problem), row.map { [$0: end.row] } ?? [:], life: life)
       unseen.append(Unseen(sender: .host(host, life: life, number: number, row: nil), mark: given, isAll: true))
     case .adopted(let name): self.end(name, end)
+    case .holder: break
     }
   }
 

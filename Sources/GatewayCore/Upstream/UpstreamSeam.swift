@@ -128,6 +128,13 @@ public struct PreparedMessage: Equatable, Sendable {
   public var byteCount: Int { attachments.reduce(bodyCount + event.utf8.count) { $0 + $1.count } }
 }
 
+/// A message that undoes an entering one.
+struct PreparedLeave: Equatable, Sendable {
+  var message: PreparedMessage
+  /// The server is asked for an acknowledgement, which concerns no program.
+  var wantsAck: Bool
+}
+
 /// One attempt and, if it succeeds, the conversation that follows. Never reused: a reconnect makes another.
 protocol UpstreamChannel: AnyObject {
   /// Writes a message. With `ack`, the owner hears `acknowledged` with that id at most once.
@@ -135,6 +142,15 @@ protocol UpstreamChannel: AnyObject {
   func write(_ message: PreparedMessage, ack: UInt64?)
   /// The same for one that the outbox keeps, with the number of its entry.
   func write(_ message: PreparedMessage, ack: UInt64?, entry: UInt64)
+  /// The same for one that enters something, such as a room. Where the channel `sharesEntered`, with what undoes it, as
+  /// far as that is known; else with nil.
+  func enter(_ message: PreparedMessage, ack: UInt64?, leave: PreparedLeave?)
+  /// Nothing on this host holds a message any more that was entered by this channel or an earlier one; nil: nothing is
+  /// known that undoes it. Only where the channel `sharesEntered`; elsewhere what undoes it is an ordinary write.
+  func leave(_ leave: PreparedLeave?, of entered: PreparedMessage)
+  /// Whether other hosts may hold the same over the same link: then what is held is entered at every opening, also where
+  /// the server goes on, and the channel is told of each end.
+  var sharesEntered: Bool { get }
   /// Answers an acknowledgement that the server asked for.
   func answer(_ id: UInt64, _ message: PreparedMessage)
   /// A subscriber wants this from now on. To be called from the dialling on; asked for once the conversation can
@@ -188,6 +204,12 @@ extension UpstreamChannel {
 
   /// The server is not told of the outbox.
   func write(_ message: PreparedMessage, ack: UInt64?, entry: UInt64) { write(message, ack: ack) }
+
+  /// A server tells what enters from other messages by itself.
+  func enter(_ message: PreparedMessage, ack: UInt64?, leave: PreparedLeave?) { write(message, ack: ack) }
+  func leave(_ leave: PreparedLeave?, of entered: PreparedMessage) {}
+  /// For links that belong to this host alone.
+  var sharesEntered: Bool { false }
 
   /// A kind with a transport for each conversation.
   var unsentSends: UnsentSends? { nil }

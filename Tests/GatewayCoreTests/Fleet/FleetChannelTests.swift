@@ -60,6 +60,28 @@ import Testing
     #expect(owner.takeAll() == ["refused awaiting(ack: 2): \(end)", "refused handedOver(number: 3): \(end)"])
   }
 
+  @Test func whatIsEnteredAndLeftIsSaidAsSuchAndMayBeRefused() {
+    let own = scene.take("b")
+    let conversation = scene.open(own)
+    let channel = dial()
+    let leave = PreparedLeave(message: message("quit"), wantsAck: true)
+    channel.enter(message("join"), ack: 3, leave: leave)
+    channel.leave(leave, of: message("join"))
+    _ = owner.takeAll()
+    scene.settle()
+    #expect(channel.sharesEntered && channel.unsentBytes == 20)
+    let entries = scene.store.records(of: scene.place.key(.up), after: .start).compactMap { FleetUpEntry($0.fields) }
+    #expect(entries.map(\.call) == [.enter(message("join"), ack: 3, leave: leave), .leave(leave, of: message("join"))])
+    for number in 1...2 as ClosedRange<UInt64> {
+      let reply = FleetReplyEntry(.refused(number: number, .invalid("no")), life: 1)
+      let record = FleetRecord(position: FleetPosition(conversation, number), fields: reply.fields)
+      scene.run(FleetDone(place: scene.place, own: own, host: "a", reply: record))
+    }
+    scene.settle()
+    let told = owner.takeAll()
+    #expect(told.count == 1 && told.first?.hasPrefix("refused awaiting(ack: 3)") == true)
+  }
+
   @Test func aChannelWaitsForAConversation() {
     _ = scene.take("b")
     let channel = dial()

@@ -356,6 +356,80 @@ import Testing
     #expect(told().contains(.withdrew(3)) && !told("c").contains(.withdrew(3)))
   }
 
+  private func message(_ text: String) -> PreparedMessage { PreparedMessage(event: "m", body: Array(text.utf8)) }
+
+  private func leave(_ text: String, wantsAck: Bool = false) -> PreparedLeave {
+    PreparedLeave(message: message(text), wantsAck: wantsAck)
+  }
+
+  /// A host says something, as its `number`th word.
+  private func say(_ number: UInt64, _ call: FleetUpEntry.Call, _ host: String, life: UInt64 = 1) {
+    writer.take(FleetUpEntry(host: host, life: life, conversation: conversation, number: number, call: call))
+    writer.flush()
+  }
+
+  @Test func aRoomIsLeftWhenTheLastHostLeavesIt() {
+    mayWrite()
+    say(1, .enter(message("join"), ack: nil, leave: leave("quit")), "b")
+    say(1, .enter(message("join"), ack: 4, leave: nil), "c")
+    // Each host has its own acknowledgement.
+    #expect(sink.takeAll() == ["join", "join acknowledged"])
+    say(2, .leave(leave("quit"), of: message("join")), "b")
+    scene.turn(by: .milliseconds(50))
+    #expect(sink.takeAll() == [])
+    #expect(told() == [.written(upTo: 2)])
+    say(2, .leave(leave("quit", wantsAck: true), of: message("join")), "c")
+    #expect(sink.takeAll() == ["quit acknowledged"])
+    #expect(sink.forgotten == [sink.acks[1]])
+  }
+
+  @Test func whatAHostThatIsGoneHadEnteredIsLeftUnlessAnotherHoldsIt() {
+    mayWrite()
+    for (number, room) in [(1, "one"), (2, "two"), (3, "three")] as [(UInt64, String)] {
+      say(number, .enter(message(room), ack: nil, leave: leave("quit \(room)")), "b")
+    }
+    say(4, .enter(message("four"), ack: nil, leave: nil), "b")
+    say(1, .enter(message("two"), ack: nil, leave: nil), "c")
+    _ = sink.takeAll()
+    writer.noteLife(2, of: "b")
+    scene.turn(by: .milliseconds(50))
+    #expect(sink.takeAll() == ["quit one", "quit three"])
+    say(2, .leave(nil, of: message("two")), "c")
+    #expect(sink.takeAll() == ["quit two"])
+  }
+
+  @Test func whatANewLifeOrAnotherHostEntersIsLeftBeforeAndNotAfterwards() {
+    mayWrite()
+    say(1, .enter(message("join"), ack: nil, leave: leave("quit")), "b")
+    say(1, .enter(message("join"), ack: nil, leave: leave("quit")), "b", life: 2)
+    #expect(sink.takeAll() == ["join", "quit", "join"])
+    // The other host's word waits already.
+    writer.pause()
+    say(1, .enter(message("join"), ack: nil, leave: leave("quit")), "c")
+    writer.noteLife(3, of: "b")
+    writer.resume()
+    scene.turn(by: .milliseconds(50))
+    #expect(sink.takeAll() == ["join"])
+  }
+
+  @Test func whatTheServerWouldNotTakeIsNotEntered() {
+    mayWrite()
+    let long = String(repeating: "x", count: 101)
+    say(1, .enter(message(long), ack: 4, leave: leave("quit")), "b")
+    writer.noteLife(2, of: "b")
+    scene.turn(by: .milliseconds(50))
+    #expect(sink.takeAll() == [])
+    #expect(told().first == .refused(number: 1, .tooLarge(limit: 100, size: 101)))
+  }
+
+  @Test func whatTheLinkItselfHasEnteredIsNotLeft() {
+    mayWrite()
+    channel.enter(message("join"), ack: nil, leave: nil)
+    say(1, .enter(message("join"), ack: nil, leave: leave("quit")), "b")
+    say(2, .leave(leave("quit"), of: message("join")), "b")
+    #expect(sink.takeAll() == ["join", "join"])
+  }
+
   @Test func aQuestionThatAGoneHostWasAskedIsGivenUp() {
     mayWrite()
     want(Interest(.all, answers: true), "b")

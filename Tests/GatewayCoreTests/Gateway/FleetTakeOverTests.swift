@@ -58,9 +58,41 @@ import Testing
     #expect(fleet.written("b") == [#"join ["ops"]"#])
   }
 
-  @Test func roomsThatTheServerStillKnowsAreNotEnteredAgain() throws {
-    _ = try follow(#"{"upstream":"chat","enter":[{"event":"join","args":["ops"]}]}"#)
+  /// The next holder has to know which hosts hold them.
+  @Test func roomsThatTheServerStillKnowsAreEnteredAgainAndLeftWithTheLastHost() throws {
+    let program = try follow(Self.room)
     try takeOver(recovered: true)
-    #expect(fleet.written("b") == [])
+    #expect(told(program.read()) == [])
+    #expect(fleet.written("b") == [#"join ["ops"]"#])
+    program.disconnect()
+    fleet.turn(by: .seconds(1))
+    #expect(fleet.written("b") == [#"join ["ops"]"#, #"leave ["ops"]"#])
+  }
+
+  private static let room =
+    #"{"upstream":"chat","enter":[{"event":"join","args":["ops"]}],"leave":[{"event":"leave","args":["ops"]}]}"#
+
+  @Test func aRoomIsLeftWithTheLastProgramOfAllHosts() throws {
+    let program = try follow(Self.room)
+    let other = try #require(fleet.hosts["a"]).client()
+    other.call("subscribe", Self.room)
+    fleet.turn(by: .seconds(1))
+    #expect(fleet.written("a") == [#"join ["ops"]"#, #"join ["ops"]"#])
+    program.disconnect()
+    fleet.turn(by: .seconds(1))
+    #expect(fleet.written("a").count == 2)
+    other.disconnect()
+    fleet.turn(by: .seconds(1))
+    #expect(fleet.written("a").last == #"leave ["ops"]"# && fleet.written("a").count == 3)
+  }
+
+  @Test func aRoomOfAHostThatDiesIsLeftWhenTheFleetTakesItForDead() throws {
+    fleet.adopt = .seconds(10)
+    _ = try follow(Self.room)
+    fleet.kill("b")
+    fleet.turn(by: .seconds(5))
+    #expect(fleet.written("a") == [#"join ["ops"]"#])
+    fleet.turn(by: .seconds(20))
+    #expect(fleet.written("a") == [#"join ["ops"]"#, #"leave ["ops"]"#])
   }
 }

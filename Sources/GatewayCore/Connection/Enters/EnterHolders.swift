@@ -58,9 +58,9 @@ struct EnterHolders {
   }
 
   /// What is to be said now that there is no holder any more.
-  var ending: EnterEnding? {
+  func ending(of message: EnterMessage) -> EnterEnding? {
     guard let undoing, let last else { return nil }
-    return EnterEnding(undoing: undoing, last: last)
+    return EnterEnding(message: message, undoing: undoing, last: last)
   }
 }
 
@@ -91,6 +91,7 @@ struct EnterUndoing {
 
 /// A message has lost its last holder, and is undone.
 struct EnterEnding {
+  let message: EnterMessage
   let undoing: EnterUndoing
   let last: AccessIdentity
 

@@ -16,7 +16,8 @@ struct EnterTable {
     case refused(mayHaveArrived: Bool)
     /// The link broke because of it: it is not said, on no link. Becomes `unsaid` for a new holder.
     case breaking
-    /// It was said on a link that ended. Becomes `said` if the server goes on where that link ended, else `unsaid`.
+    /// It was said on a link that ended. Becomes `said` if the server goes on where that link ended, and no other hosts
+    /// share it, else `unsaid`.
     case kept(isAcknowledged: Bool)
     /// It may have arrived on a link that ended. Becomes `unsaid` with the next one.
     case doubtful
@@ -122,6 +123,9 @@ struct EnterTable {
 
   /// A message that no subscription holds any more.
   struct Ended {
+    let message: EnterMessage
+    /// The server was told of it on this link, or was to be.
+    var wasSaid = false
     /// What undoes it, where the server has to be told now.
     var undone: EnterEnding?
     /// The subscription that has gone named that itself: its rights were those of the moment before.
@@ -141,14 +145,18 @@ struct EnterTable {
     trials.remember(
       entry.standing == .breaking ? .known(at: now) : entry.doubt, of: message, for: entry.holders.lastAccount, at: now)
     put(nil, for: message)
-    var ended = Ended(timer: entry.timer)
+    var ended = Ended(message: message, timer: entry.timer)
     switch entry.standing {
     case .asked(let ack):
       asked[ack] = nil
       ended.forgotten = ack
-      ended.undone = entry.holders.ending
-    case .said, .refused(mayHaveArrived: true): ended.undone = entry.holders.ending
-    case .unsaid, .breaking, .kept, .doubtful, .refused(mayHaveArrived: false): break
+      ended.undone = entry.holders.ending(of: message)
+      ended.wasSaid = true
+    case .said, .refused(mayHaveArrived: true):
+      ended.undone = entry.holders.ending(of: message)
+      ended.wasSaid = true
+    case .refused(mayHaveArrived: false): ended.wasSaid = true
+    case .unsaid, .breaking, .kept, .doubtful: break
     }
     return ended
   }
@@ -161,15 +169,17 @@ struct EnterTable {
   // MARK: - Saying
 
   /// A conversation begins. Returns what is to be said now, and what is to be undone because its last holder ended
-  /// while there was no link.
-  mutating func open(isRecovered: Bool, at now: MonotonicInstant) -> (leaves: [EnterEnding], enters: [EnterMessage]) {
+  /// while there was no link. `saysAgain`: also what stands where the server goes on.
+  mutating func open(
+    isRecovered: Bool, saysAgain: Bool = false, at now: MonotonicInstant
+  ) -> (leaves: [EnterEnding], enters: [EnterMessage]) {
     isOpen = true
     var leaves: [EnterEnding] = []
     var unsaid: [(number: Int, message: EnterMessage)] = []
     var suspected: [(place: EnterOrder.Place, message: EnterMessage)] = []
     var ended: [(message: EnterMessage, entry: EnterEntry)] = []
     changeAll { message, entry in
-      entry.linkBegan(isRecovered: isRecovered)
+      entry.linkBegan(isRecovered: isRecovered && !saysAgain)
       if !entry.isHeld {
         ended.append((message, entry))
       } else if let place = entry.trialPlace {
@@ -182,7 +192,7 @@ struct EnterTable {
     // Where a user's share of what is remembered does not suffice, the latest stay.
     ended.sort { $0.entry.number < $1.entry.number }
     for (message, entry) in ended {
-      if isRecovered, let leave = entry.holders.ending { leaves.append(leave) }
+      if isRecovered, let leave = entry.holders.ending(of: message) { leaves.append(leave) }
       trials.remember(entry.doubt, of: message, for: entry.holders.lastAccount, at: now)
       entries[message] = nil
     }
@@ -214,6 +224,9 @@ struct EnterTable {
       }
     }
   }
+
+  /// What undoes a message, as far as those that hold it have named it.
+  func undoing(of message: EnterMessage) -> EnterRequest? { entries[message]?.holders.undoing?.leave }
 
   /// Whether it still has to be said on this link.
   func isUnsaid(_ message: EnterMessage) -> Bool { entries[message]?.standing == .unsaid }

@@ -116,7 +116,7 @@ final class Enters {
       context.timers.cancel(ended.timer)
       if let ack = ended.forgotten { connection.channel?.forget(ack: ack) }
       let leave = ended.isNamedByLast ? ended.undone?.undoing.leave : ended.undone?.leave(where: may)
-      if let leave { say(leave: leave, of: user.account) }
+      if ended.wasSaid { undo(ended.message, by: leave, for: user.account) }
     }
     awaitTrial()
   }
@@ -141,7 +141,9 @@ final class Enters {
   /// The server has accepted us: what is held is said, before anything else, as much of it as one turn may. Returns what
   /// of that could not be, and why.
   func open() -> [(message: EnterMessage, problem: UpstreamFailure)] {
-    let (leaves, messages) = table.open(isRecovered: connection.channel?.isRecovered == true, at: context.time.now)
+    let channel = connection.channel
+    let (leaves, messages) = table.open(
+      isRecovered: channel?.isRecovered == true, saysAgain: channel?.sharesEntered == true, at: context.time.now)
     openedAt = context.time.now
     unsaid = Ring()
     for leave in leaves { unsaid.append(.leave(leave)) }
@@ -159,7 +161,7 @@ final class Enters {
       case .leave(let ending):
         guard let leave = ending.leave(where: may) else { break }
         bytes += leave.message.byteCount
-        say(leave: leave, of: ending.last.account)
+        undo(ending.message, by: leave, for: ending.last.account)
       case .enter(let message) where table.isUnsaid(message):
         bytes += message.byteCount
         if let problem = say(message) { problems.append((message, problem)) }
@@ -219,24 +221,51 @@ final class Enters {
     lastSaid = now
     if table.said(message, MessageSize(prepared), ack: ack, timer: timer, at: now) { tellAccepted(message) }
     delivery.noteWrite(of: prepared.byteCount, for: table.payer(of: message) ?? account, to: channel)
-    channel.write(prepared, ack: ack)
+    channel.enter(prepared, ack: ack, leave: channel.sharesEntered ? undoing(of: message) : nil)
     return nil
   }
 
-  /// What the server answers concerns no program.
-  private func say(leave: EnterRequest, of account: Account) {
+  /// What undoes a message if this host does not live to say it itself; nil too where that cannot be written, which is
+  /// reported when it is to be said.
+  private func undoing(of message: EnterMessage) -> PreparedLeave? {
+    guard let leave = table.undoing(of: message), let prepared = try? connection.connector.prepare(leave.draft) else {
+      return nil
+    }
+    return PreparedLeave(message: prepared, wantsAck: leave.wantsAck)
+  }
+
+  /// Nothing holds a message any more: it is undone. What the server answers concerns no program. Without a `leave` the
+  /// others that share the link have to know.
+  private func undo(_ message: EnterMessage, by leave: EnterRequest?, for account: Account) {
     guard let channel = connection.channel, table.isOpen else { return }
     let delivery = connection.delivery
+    let prepared = leave.flatMap { prepare($0, for: account, on: channel) }
+    if let prepared { delivery.noteWrite(of: prepared.message.byteCount, for: account, to: channel) }
+    if channel.sharesEntered {
+      // What cannot be prepared was not said either.
+      let entered = try? connection.connector.prepare(message.draft(isAcknowledged: false))
+      if let entered { channel.leave(prepared, of: entered) }
+    } else if let prepared {
+      let ack = prepared.wantsAck ? delivery.commands.makeAck() : nil
+      channel.write(prepared.message, ack: ack)
+      if let ack { channel.forget(ack: ack) }
+    }
+  }
+
+  private func prepare(_ leave: EnterRequest, for account: Account, on channel: any UpstreamChannel) -> PreparedLeave? {
     do throws(MessageProblem) {
       let prepared = try connection.connector.prepare(leave.draft)
       do throws(SubmissionProblem) {
-        try delivery.checkRoom(prepared.byteCount, of: account, on: channel)
-      } catch { return report(leave, "it does not read what is written to it") }
-      let ack = leave.wantsAck ? delivery.commands.makeAck() : nil
-      delivery.noteWrite(of: prepared.byteCount, for: account, to: channel)
-      channel.write(prepared, ack: ack)
-      if let ack { channel.forget(ack: ack) }
-    } catch { report(leave, error.clause) }
+        try connection.delivery.checkRoom(prepared.byteCount, of: account, on: channel)
+      } catch {
+        report(leave, "it does not read what is written to it")
+        return nil
+      }
+      return PreparedLeave(message: prepared, wantsAck: leave.wantsAck)
+    } catch {
+      report(leave, error.clause)
+      return nil
+    }
   }
 
   private func report(_ leave: EnterRequest, _ detail: String) {

@@ -44,6 +44,23 @@ extension PreparedMessage {
   }
 }
 
+extension PreparedLeave {
+  /// `l` the message, as one value, `w` where an acknowledgement is asked for.
+  fileprivate func add(to fields: inout FleetFields) {
+    var own = FleetFields()
+    message.add(to: &own)
+    fields.add("l", own.packed)
+    fields.add("w", if: wantsAck)
+  }
+
+  fileprivate init?(_ fields: FleetFields) {
+    guard let packed = fields["l"], let own = FleetFields(packed: packed), let message = PreparedMessage(own) else {
+      return nil
+    }
+    self.init(message: message, wantsAck: fields.has("w"))
+  }
+}
+
 extension RemoteAnswer {
   /// `a` arguments, `w` keyword arguments; or `l`, how long it is, or `u`, that it cannot be shown.
   func add(to fields: inout FleetFields) {
@@ -74,6 +91,10 @@ struct FleetUpEntry: Equatable, Sendable {
   enum Call: Equatable, Sendable {
     /// A message, with the number of the acknowledgement that is awaited and, of a durable send, the name of its row.
     case write(PreparedMessage, ack: UInt64?, row: String?)
+    /// A message that enters something, as `write`, and what is to be said for the host if it does not live to leave it.
+    case enter(PreparedMessage, ack: UInt64?, leave: PreparedLeave?)
+    /// The host does not hold an entering message any more; nil: it has nothing that undoes it.
+    case leave(PreparedLeave?, of: PreparedMessage)
     /// The answer to a question of the server.
     case answer(UInt64, PreparedMessage)
     case decline(UInt64, AnswerAbsence)
@@ -105,6 +126,15 @@ struct FleetUpEntry: Equatable, Sendable {
       if let ack { fields.add("q", ack) }
       if let row { fields.add("x", row) }
       message.add(to: &fields)
+    case .enter(let message, let ack, let leave):
+      fields.add("op", "enter")
+      if let ack { fields.add("q", ack) }
+      message.add(to: &fields)
+      leave?.add(to: &fields)
+    case .leave(let leave, let entered):
+      fields.add("op", "leave")
+      entered.add(to: &fields)
+      leave?.add(to: &fields)
     case .answer(let id, let message):
       fields.add("op", "answer")
       fields.add("q", id)
@@ -147,6 +177,8 @@ struct FleetUpEntry: Equatable, Sendable {
     let interest = fields["p"].flatMap { FleetWire.interest($0) }
     return switch fields.text("op") {
     case "write": PreparedMessage(fields).map { .write($0, ack: id, row: fields.text("x")) }
+    case "enter": PreparedMessage(fields).map { .enter($0, ack: id, leave: PreparedLeave(fields)) }
+    case "leave": PreparedMessage(fields).map { .leave(PreparedLeave(fields), of: $0) }
     case "answer": id.flatMap { id in PreparedMessage(fields).map { .answer(id, $0) } }
     case "unheard": id.map { .decline($0, .unheard) }
     case "abandoned": id.map { .decline($0, .abandoned) }

@@ -10,9 +10,14 @@ import Testing
     return message
   }()
 
+  private let leave = PreparedLeave(
+    message: PreparedMessage(event: "quit:é", body: Array(#"["1:2:"]"#.utf8), attachments: [[58, 0]]), wantsAck: true)
+
   @Test func whatAHostSaysCrossesAsItIs() {
     let calls: [FleetUpEntry.Call] = [
       .write(message, ack: nil, row: nil), .write(message, ack: 7, row: "id-12"), .answer(3, message),
+      .enter(message, ack: nil, leave: nil), .enter(message, ack: 7, leave: leave), .leave(nil, of: message),
+      .leave(leave, of: message), .leave(PreparedLeave(message: message, wantsAck: false), of: leave.message),
       .decline(4, .unheard),
       .decline(5, .abandoned), .forget(ack: 9), .want(Interest(.all)), .drop(Interest(.name(ExactText("a.b")))),
       .want(Interest(.glob(ExactText("a.*")), answers: true)),
