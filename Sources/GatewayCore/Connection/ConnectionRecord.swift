@@ -8,6 +8,8 @@ struct ConnectionRecord {
   /// one after a time in which nothing needed it.
   private(set) var lastConnected: Int64?
   private(set) var downSince: Int64?
+  /// What `downSince` tells began because nothing needed it.
+  private var endedUnneeded = false
   /// How often it was connected after the first time.
   private(set) var reconnects = 0
   /// Since when it is not connected, and how long it was not before that.
@@ -26,10 +28,12 @@ struct ConnectionRecord {
   /// How long it was not connected, over all times.
   func totalDown(at now: MonotonicInstant) -> Duration { downBefore + (down(at: now) ?? .zero) }
 
-  /// A state was entered. `isNeededAnew`: it was down because nothing needed it, and something does now.
-  mutating func moved(to state: ConnectionState, isNeededAnew: Bool, _ time: any TimeSource) {
+  /// A state was entered. `isUnneeded`: it was ended last because nothing needed it.
+  mutating func moved(to state: ConnectionState, isUnneeded: Bool, _ time: any TimeSource) {
     (since, sinceWall) = (time.now, time.wallMilliseconds)
-    if isNeededAnew { downSince = nil }
+    if downSince == nil { endedUnneeded = isUnneeded }
+    // Something needs it from now on.
+    if state == .reconnecting, endedUnneeded { (downSince, endedUnneeded) = (nil, false) }
     switch state {
     case .connected:
       if lastConnected != nil { reconnects += 1 }

@@ -61,8 +61,7 @@ final class ConnectionUpkeep {
 
   /// A state was entered.
   func moved(to state: ConnectionState) {
-    let isNeededAnew = state == .reconnecting && notes.lastFailure?.reason == .idle
-    record.moved(to: state, isNeededAnew: isNeededAnew, context.time)
+    record.moved(to: state, isUnneeded: notes.lastFailure?.reason == .idle, context.time)
   }
 
   /// An attempt starts.

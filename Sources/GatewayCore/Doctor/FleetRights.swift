@@ -68,11 +68,11 @@ struct FleetRights: Equatable, Sendable {
     // A place that no stream takes.
     trials += each("xadd", [up] + (mayHold ? [events] + replies : []), after: ["0-0", "op", "doctor"])
     trials += each("xtrim", [replies[0]] + (mayHold ? [events, up] : []), after: ["MINID", "~", "0"])
+    if waits { trials.append(Trial("wait", after: ["0", "1"])) }
     guard mayHold else { return trials }
     // No number.
     trials += each("hincrby", [lease], after: ["x", "x"]) + each("hexists", boxes, after: ["x"])
     trials += each("exists", [events, up]) + each("xinfo|stream", [events, up])
-    if waits { trials.append(Trial("wait", after: ["0", "1"])) }
     return trials
   }
 

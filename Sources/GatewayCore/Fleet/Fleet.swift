@@ -290,7 +290,7 @@ extension RedisSettings {
           phaseLimit: .seconds(5), messageLimit: 64 << 20)
       })
     (user, password, copies) = (options.user, options.password, options.copies)
-    // The rarest are a durable send, every third of `adopt`, and a lease that another host may take as well.
-    retryLimit = max(options.adopt / 2, options.lease * 3 + .seconds(2))
+    // The rarest are an adoption, which waits for `adopt` again, and a lease that another host may take as well.
+    retryLimit = max(options.adopt * 3 / 2, options.lease * 3 + .seconds(2))
   }
 }

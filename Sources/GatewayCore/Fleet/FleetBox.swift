@@ -30,6 +30,8 @@ final class FleetBox {
     let name: String
     var fields: FleetFields
     var place: Place
+    /// It was put, and there is no answer.
+    var isPutting = false
   }
 
   let place: FleetPlace
@@ -111,7 +113,12 @@ final class FleetBox {
     let own = rows
     (rows, numbers) = ([:], [:])
     leaving.formUnion(own.values.map(\.name))
-    if engine.server != nil { remove(leaving.sorted()) }
+    if engine.server != nil {
+      remove(leaving.sorted())
+      // Where this host's user may: what the one that holds has read already is written all the same.
+      let adopted = own.values.filter { $0.place == .adopted }.map { adoptedName($0.name) }
+      if !adopted.isEmpty { engine.remove(adopted.sorted(), of: place.key(.adopted)) { _ in } }
+    }
     for (number, row) in own.sorted(by: { $0.key < $1.key }) where row.place == .adopted { onNews(.returned(number)) }
     lifeEnded()
   }
@@ -134,7 +141,7 @@ final class FleetBox {
     while isSettled, engine.server != nil, putting.count < Self.putLimit.count, putting.bytes < Self.putLimit.bytes,
       let number = toPut.popFirst()
     {
-      if let row = rows[number], row.place == .fresh { put(number, row) }
+      if let row = rows[number], row.place == .fresh, !row.isPutting { put(number, row) }
     }
   }
 
@@ -142,10 +149,12 @@ final class FleetBox {
     guard let life else { return }
     let size = row.fields.byteCount
     putting = (putting.count + 1, putting.bytes + size)
+    rows[number]?.isPutting = true
     let step = FleetPut(place: place, host: host, life: life, name: row.name, row: .waiting(row.fields))
     engine.run(step) { [weak self] outcome in
       guard let self else { return }
       putting = (putting.count - 1, putting.bytes - size)
+      rows[number]?.isPutting = false
       switch outcome {
       case .done:
         guard rows[number]?.place == .fresh else { break }
@@ -167,7 +176,9 @@ final class FleetBox {
 
   private func putFresh() {
     toPut = Ring()
-    for number in rows.filter({ $0.value.place == .fresh }).keys.sorted() { toPut.append(number) }
+    for number in rows.filter({ $0.value.place == .fresh && !$0.value.isPutting }).keys.sorted() {
+      toPut.append(number)
+    }
     putOn()
   }
 
@@ -184,7 +195,9 @@ final class FleetBox {
   func rename(_ host: String) {
     lifeEnded()
     self.host = host
+    let adopted = rows.filter { $0.value.place == .adopted }.keys.sorted()
     for number in rows.keys { rows[number]?.place = .fresh }
+    for number in adopted { onNews(.returned(number)) }
   }
 
   func lifeEnded() {
@@ -227,12 +240,13 @@ final class FleetBox {
   private func look(for own: [(UInt64, String)], _ done: @escaping () -> Void) {
     guard let life, !own.isEmpty else { return done() }
     let present = round
-    engine.run(FleetFind(place: place, host: host, life: life, names: own.map(\.1))) { [weak self] boxed in
-      guard let self, round == present else { return }
-      if case .fenced = boxed { return onFenced(life) }
-      guard let boxed = found(boxed), boxed.count == own.count else { return }
-      engine.sizes(of: place.key(.adopted), own.map { self.adoptedName($0.1) }) { [weak self] adopted in
-        guard let self, round == present, let adopted = found(adopted), adopted.count == own.count else { return }
+    // In this order: an outcome brings a row back into the box, and what takes it from there ends the life.
+    engine.sizes(of: place.key(.adopted), own.map { self.adoptedName($0.1) }) { [weak self] adopted in
+      guard let self, round == present, let adopted = found(adopted), adopted.count == own.count else { return }
+      engine.run(FleetFind(place: place, host: host, life: life, names: own.map(\.1))) { [weak self] boxed in
+        guard let self, round == present else { return }
+        if case .fenced = boxed { return onFenced(life) }
+        guard let boxed = found(boxed), boxed.count == own.count else { return }
         for (place, (number, _)) in own.enumerated() { settle(number, boxed[place], isAdopted: adopted[place] > 0) }
         if round == present { done() }
       }
@@ -307,11 +321,13 @@ final class FleetBox {
 
   private func look(at numbers: ArraySlice<UInt64>) {
     let own = numbers.prefix(Self.portion).compactMap { number in rows[number].map { (number, $0.name) } }
-    guard !own.isEmpty else { return putFresh() }
+    guard !own.isEmpty else { return }
     isLooking = true
     look(for: own) { [weak self] in
-      self?.isLooking = false
-      self?.look(at: numbers.dropFirst(Self.portion))
+      guard let self else { return }
+      isLooking = false
+      let rest = numbers.dropFirst(Self.portion)
+      if rest.isEmpty { putFresh() } else { look(at: rest) }
     }
   }
 }

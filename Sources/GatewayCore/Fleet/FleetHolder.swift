@@ -390,8 +390,10 @@ final class FleetHolder {
 
   /// Rows that are no sends: nobody can write them, and they would be read again and again.
   private func remove(_ names: Set<String>) {
-    engine.remove(names.sorted(), of: place.key(.adopted)) { _ in }
-    onReport(.removed(upstream: place.upstream, namespace: place.namespace, rows: names.count))
+    engine.remove(names.sorted(), of: place.key(.adopted)) { [weak self] outcome in
+      guard let self, case .done = outcome else { return }
+      onReport(.removed(upstream: place.upstream, namespace: place.namespace, rows: names.count))
+    }
   }
 
   /// What could not be read is asked for once more.

@@ -199,6 +199,28 @@ import Testing
     #expect(scene.store.rows(of: box) == [:])
   }
 
+  @Test func anOutcomeThatComesBetweenTwoLooksIsNotTakenForALoss() {
+    link.box.put(7, FleetFields())
+    _ = takeNotes()
+    adopt()
+    scene.turn(by: .seconds(11))
+    #expect(takeNotes() == ["adopted 7"])
+    scene.engine.way.delay = 5...5
+    link.box.look()
+    // The first of the two questions is on its way back.
+    scene.turn(by: .milliseconds(7))
+    finishAdopted("7")
+    scene.turn(by: .seconds(1))
+    #expect(takeNotes() == ["sent 7"])
+  }
+
+  @Test func aSendIsPutOnceThoughItIsLookedForMeanwhile() {
+    scene.engine.way.delay = 5...5
+    link.box.put(7, FleetFields())
+    for _ in 1...3 { link.box.look() }
+    #expect(scene.engine.pendingCount == 1)
+  }
+
   @Test func aCopyThatIsNotConfirmedInTimeIsPutAgainSoon() {
     scene.engine.copies = 1
     scene.engine.isCopied = false

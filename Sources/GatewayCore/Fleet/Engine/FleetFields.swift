@@ -62,8 +62,8 @@ extension FleetFields {
     return bytes
   }
 
-  /// Most fields of one value: a message with all its attachments has fewer.
-  static let limit = 256
+  /// Most fields of one value: a message with all its attachments, of which there may be 1,000, has fewer.
+  static let limit = 2_048
 
   /// Nil for what `packed` never makes.
   init?(packed bytes: some Collection<UInt8>) {

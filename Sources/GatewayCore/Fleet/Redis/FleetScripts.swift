@@ -158,7 +158,8 @@ enum FleetScripts {
     end
     for i = 5, #ARGV, 2 do
       local isThere = redis.call('HEXISTS', KEYS[3], ARGV[i]) == 1
-      if isThere or redis.call('HDEL', KEYS[4], ARGV[4] .. '/' .. ARGV[i]) == 1 then
+      local wasAdopted = redis.call('HDEL', KEYS[4], ARGV[4] .. '/' .. ARGV[i]) == 1
+      if isThere or wasAdopted then
         redis.call('HSET', KEYS[3], ARGV[i], ARGV[i + 1])
       end
     end

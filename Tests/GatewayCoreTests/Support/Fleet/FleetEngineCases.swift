@@ -145,6 +145,19 @@ extension FleetEngineCase {
       let again = FleetJoin(place: place, host: "b", life: 1, details: details)
       #expect(try bench.step(again) == .done(FleetJoined(life: 3, names: [])))
     },
+    FleetEngineCase("an outcome leaves no row that waits, wherever there is one") { bench throws in
+      _ = try bench.take("a")
+      let (place, own, details) = (bench.place, FleetOwn(term: 1, host: "a"), FleetHostDetails())
+      let (waiting, outcome) = (FleetBoxRow.waiting(FleetEngineListener.sample), FleetBoxRow.finished(FleetFields()))
+      _ = try bench.step(FleetJoin(place: place, host: "b", life: 0, details: details))
+      _ = try bench.step(FleetPut(place: place, host: "b", life: 1, name: "x", row: waiting))
+      _ = try bench.step(FleetAdopt(place: place, own: own, host: "b", life: 1, beat: 0))
+      _ = try bench.step(FleetJoin(place: place, host: "b", life: 2, details: details))
+      _ = try bench.step(FleetPut(place: place, host: "b", life: 3, name: "x", row: waiting))
+      _ = try bench.step(FleetDone(place: place, own: own, host: "b", outcomes: ["x": outcome]))
+      #expect(try bench.rows(.adopted) == [:])
+      #expect(try bench.rows(.box(host: "b")) == ["x": outcome.bytes])
+    },
     FleetEngineCase("a life that no host gives is none") { bench throws in
       let (place, details) = (bench.place, FleetHostDetails())
       for (last, life) in [(FleetHostRow.lifeLimit + 1, FleetHostRow.lifeLimit + 2), (6, 7)] {
