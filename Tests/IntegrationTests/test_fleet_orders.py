@@ -1,7 +1,6 @@
 """What a fleet shows and is told: status, list, moving and leaving, hosts that disagree, a Redis that refuses."""
 
 import asyncio
-import contextlib
 import json
 import re
 
@@ -9,7 +8,7 @@ import pytest
 
 from fleet_hosts import hosts, needs_redis, ready, redis  # pylint: disable=unused-import
 from local_client import CallError
-from patience import SOON, within
+from patience import SOON, end, within
 from programs import GATEWAYCTL
 from terminal import on_terminal
 
@@ -202,9 +201,7 @@ async def test_a_fleet_of_another_version_is_incompatible(hosts, redis, chat):
         assert "the fleet speaks version 9 of its protocol, and h1 speaks 1" in status["connections"][0]["detail"]
         assert (await chat.counters())["links"] == 0
     finally:
-        task.cancel()
-        with contextlib.suppress(asyncio.CancelledError):
-            await task
+        await end([task])
 
 
 async def test_of_two_daemons_with_one_name_the_older_takes_another(hosts):

@@ -41,9 +41,10 @@ class SlowReader:
 
     async def close(self):
         self.server.close()
-        for task in self.tasks:
-            task.cancel()
-        await asyncio.gather(*self.tasks, return_exceptions=True)
+        while pending := [task for task in self.tasks if not task.done()]:
+            for task in pending:
+                task.cancel()
+            await asyncio.wait(pending, timeout=0.1)
 
     async def note(self, what):
         async with self.changed:
