@@ -15,6 +15,7 @@ enum FuzzTarget: String, CaseIterable, Sendable {
   case instant
   case pieces
   case resp
+  case fleet
 
   /// The property that this input breaks, in one sentence; nil if all hold. A trap is a finding too.
   func problem(with input: [UInt8]) -> String? {
@@ -34,6 +35,7 @@ enum FuzzTarget: String, CaseIterable, Sendable {
     case .instant: InstantTarget.problem(with: input)
     case .pieces: PiecesTarget.problem(with: input)
     case .resp: RESPTarget.problem(with: input)
+    case .fleet: FleetTarget.problem(with: input)
     }
   }
 }
