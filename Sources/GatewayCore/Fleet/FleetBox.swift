@@ -61,7 +61,6 @@ final class FleetBox {
   static let portion = 64
   /// Most that is put at once: what else is asked of the engine stands behind it.
   static let putLimit = (count: 256, bytes: 1 << 20)
-  private static let pause: Duration = .seconds(1)
 
   var onNews: (News) -> Void = { _ in }
   var onSettled: () -> Void = {}
@@ -171,7 +170,7 @@ final class FleetBox {
 
   private func putLater() {
     timers.cancel(putAgain)
-    putAgain = timers.after(Self.pause) { [weak self] in self?.putFresh() }
+    putAgain = timers.after(FleetRefusal.pause) { [weak self] in self?.putFresh() }
   }
 
   private func putFresh() {
@@ -272,7 +271,7 @@ final class FleetBox {
     case .done(let value): return value
     case .refused:
       let present = round
-      timers.after(Self.pause) { [weak self] in if self?.round == present { self?.settle() } }
+      timers.after(FleetRefusal.pause) { [weak self] in if self?.round == present { self?.settle() } }
       return nil
     case .fenced, .unanswered, .uncopied: return nil
     }

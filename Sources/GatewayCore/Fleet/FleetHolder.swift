@@ -216,11 +216,9 @@ final class FleetHolder {
     engine.rows(of: place.key(.lease), ["own"]) { [weak self] outcome in
       guard let self, lease.own == own, case .done(let rows) = outcome else { return }
       if rows["own"].map({ String(decoding: $0, as: UTF8.self) }) != own.text { return tell(.fenced) }
-      timers.after(Self.refusedPause) { [weak self] in self?.publisher.openAgain() }
+      timers.after(FleetRefusal.pause) { [weak self] in self?.publisher.openAgain() }
     }
   }
-
-  private static let refusedPause: Duration = .seconds(1)
 
   private func begin(_ taken: FleetTaken) {
     guard let own = lease.own else { return }
@@ -371,7 +369,7 @@ final class FleetHolder {
       let isPresent = writer === present
       guard case .done(let names) = outcome else {
         if isPresent { adoptions = waiting + adoptions }
-        if case .refused = outcome { timers.after(Self.refusedPause) { [weak self] in self?.carryLate() } }
+        if case .refused = outcome { timers.after(FleetRefusal.pause) { [weak self] in self?.carryLate() } }
         return
       }
       guard isPresent else { return readAdopted() }
@@ -475,7 +473,7 @@ final class FleetHolder {
       // It may be done: the rows are looked for, here or on the next connection.
       case .uncopied, .unanswered:
         adoptions.append { writer?.resume() }
-        if case .uncopied = outcome { timers.after(Self.refusedPause) { [weak self] in self?.carryLate() } }
+        if case .uncopied = outcome { timers.after(FleetRefusal.pause) { [weak self] in self?.carryLate() } }
       }
     }
   }

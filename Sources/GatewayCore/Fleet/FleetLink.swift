@@ -226,7 +226,7 @@ final class FleetLink {
 
   private func probeLater() {
     timers.cancel(refusedTimer)
-    refusedTimer = timers.after(Self.refusedPause) { [weak self] in self?.probe() }
+    refusedTimer = timers.after(FleetRefusal.pause) { [weak self] in self?.probe() }
   }
 
   private func probe() {
@@ -242,8 +242,6 @@ final class FleetLink {
       }
     }
   }
-
-  private static let refusedPause: Duration = .seconds(1)
 
   /// The holder has written all up to that number.
   func confirm(upTo number: UInt64) { flights.confirm(upTo: number) }

@@ -217,12 +217,10 @@ final class FleetPublisher {
       case .done(let conversation): if state == .idle { (unsaidEnd, saidEnd) = (nil, (failure, conversation)) }
       case .fenced: onFenced()
       case .unanswered: break
-      case .refused, .uncopied: timers.after(Self.refusedPause) { [weak self] in self?.sayEndAgain() }
+      case .refused, .uncopied: timers.after(FleetRefusal.pause) { [weak self] in self?.sayEndAgain() }
       }
     }
   }
-
-  private static let refusedPause: Duration = .seconds(1)
 
   private func sayEndAgain() {
     if isHealed, state == .idle, let unsaidEnd { sayEnd(unsaidEnd) }

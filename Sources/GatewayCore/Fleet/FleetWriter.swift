@@ -301,7 +301,7 @@ final class FleetWriter {
     var isAll = true
     switch item.call {
     case .write(let message, let ack, _):
-      if let problem = check(message, ack != nil) { return refuse(item, ack, problem) }
+      if let problem = check(message, ack != nil) { return refuse(item, problem) }
       isAll = ack == nil
       let number = ack.map { ask($0, item.sender) }
       tap.write(message, ack: number)
@@ -311,7 +311,7 @@ final class FleetWriter {
       }
       if case .adopted(let name) = item.sender { carrier.wrote(name, ack: number) }
     case .enter(let message, let ack, let leave):
-      if let problem = check(message, ack != nil) { return refuse(item, ack, problem) }
+      if let problem = check(message, ack != nil) { return refuse(item, problem) }
       isAll = ack == nil
       enter(message, ack, leave, item.sender)
     case .leave(let leave, let entered): self.leave(entered, by: leave, item.sender)
@@ -469,7 +469,7 @@ final class FleetWriter {
     onCarried(name)
   }
 
-  private func refuse(_ item: Waiting, _ ack: UInt64?, _ problem: MessageProblem) {
+  private func refuse(_ item: Waiting, _ problem: MessageProblem) {
     let end = FleetSendEnd(.refused, reason: problem.word)
     switch item.sender {
     case .host(let host, let life, let number, let row):

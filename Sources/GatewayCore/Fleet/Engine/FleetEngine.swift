@@ -161,6 +161,9 @@ enum FleetRefusal: Equatable, Sendable {
 }
 
 extension FleetRefusal {
+  /// After it the engine is asked again, also for what it has not confirmed in time.
+  static let pause: Duration = .seconds(1)
+
   /// The same in a word for programs.
   var reason: DownReason {
     switch self {
