@@ -44,6 +44,11 @@ def held(status):
     return next((one for one in status["connections"] if one.get("fleet", {}).get("role") == "holder"), None)
 
 
+def another(hosts, first):
+    """Another host than that one."""
+    return next(host for host in hosts if host is not first)
+
+
 async def holder(hosts, without=None):
     """The host that holds, once one has the link up."""
     async def ask():

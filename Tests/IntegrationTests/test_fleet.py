@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from fleet_hosts import held, holder, hosts, needs_redis, ready, redis  # pylint: disable=unused-import
+from fleet_hosts import another, held, holder, hosts, needs_redis, ready, redis  # pylint: disable=unused-import
 from local_client import CallError
 from patience import SOON, within
 
@@ -106,7 +106,7 @@ async def test_another_host_takes_over_from_a_killed_one(hosts, chat):
     for host in three:
         await ready(host)
     first = await holder(three)
-    other = next(host for host in three if host is not first)
+    other = another(three, first)
     client = await ready(other)
     await client.call("subscribe", upstream="chat", events=["e"])
     loop = asyncio.get_running_loop()
@@ -132,7 +132,7 @@ async def test_a_place_in_an_epoch_without_events_is_known_to_a_host_that_starts
     for host in two:
         await ready(host)
     first = await holder(two)
-    other = next(host for host in two if host is not first)
+    other = another(two, first)
     client = await ready(other)
     await client.call("subscribe", upstream="chat", events=["e"])
     for number in range(5):
@@ -157,7 +157,7 @@ async def test_an_orderly_stop_gives_the_link_to_another_host(hosts):
     for host in two:
         await ready(host)
     first = await holder(two)
-    other = next(host for host in two if host is not first)
+    other = another(two, first)
     await first.stop()
     assert await holder(two, without=first) is other
     client = await ready(other)
@@ -183,7 +183,7 @@ async def test_a_room_is_left_with_the_last_program_of_all_hosts(hosts, chat):
     for host in two:
         await ready(host)
     first = await holder(two)
-    other = next(host for host in two if host is not first)
+    other = another(two, first)
     room = {"upstream": "chat", "enter": [{"event": "join", "args": ["ops"], "ack": True}],
             "leave": [{"event": "leave", "args": ["ops"]}]}
     stays, goes = await ready(first), await ready(other)
@@ -215,7 +215,7 @@ async def test_a_trace_shows_the_holders_link_and_says_elsewhere_which_host_has_
     two = await hosts(2)
     clients = [await ready(host) for host in two]
     first = await holder(two)
-    other = next(host for host in two if host is not first)
+    other = another(two, first)
     link = held(await first.status())
 
     async def traced(host, **target):
@@ -248,7 +248,7 @@ async def test_durable_sends_have_their_outcome_beside_a_steady_stream(hosts, ch
     for host in two:
         await ready(host)
     first = await holder(two)
-    client = await ready(next(host for host in two if host is not first))
+    client = await ready(another(two, first))
     streaming = True
 
     async def stream():

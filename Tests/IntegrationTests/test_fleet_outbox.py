@@ -2,7 +2,7 @@
 
 import asyncio
 
-from fleet_hosts import holder, hosts, needs_redis, ready, redis  # pylint: disable=unused-import
+from fleet_hosts import another, holder, hosts, needs_redis, ready, redis  # pylint: disable=unused-import
 from patience import SOON, within
 
 pytestmark = needs_redis
@@ -38,7 +38,7 @@ async def accepted_in_vain(hosts, redis, chat, count, **members):
     for host in three:
         await ready(host)
     first = await holder(three)
-    other = next(host for host in three if host is not first)
+    other = another(three, first)
     client = await ready(other)
     await chat.stop()
     await down(other)

@@ -2,7 +2,7 @@
 
 import re
 
-from fleet_hosts import holder, hosts, needs_redis, ready, redis  # pylint: disable=unused-import
+from fleet_hosts import another, holder, hosts, needs_redis, ready, redis  # pylint: disable=unused-import
 from patience import SOON
 
 pytestmark = needs_redis
@@ -53,7 +53,7 @@ async def test_status_check_is_ok_where_another_host_has_taken_the_link(hosts, c
     two = await hosts(2)
     client = await two[0].client()
     first = await holder(two)
-    second = next(host for host in two if host is not first)
+    second = another(two, first)
     await client.call("fleet.move", upstream="chat", host=f"h{two.index(second)}")
     await holder([second])
     left = [one for one in (await first.status())["connections"] if one["fleet"]["role"] == "holder"]

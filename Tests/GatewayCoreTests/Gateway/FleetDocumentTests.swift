@@ -26,11 +26,7 @@ import Testing
   }
 
   @Test func whileRedisIsAwayTheHolderIsNotForgotten() throws {
-    fleet.start("a")
-    fleet.turn(by: .seconds(5))
-    fleet.accept("a")
-    fleet.start("b")
-    fleet.turn(by: .seconds(20))
+    fleet.startTwo()
     func list() throws -> JSONValue {
       let program = try #require(fleet.hosts["b"]).client(uid: 0)
       program.call("fleet.list")
@@ -91,11 +87,7 @@ import Testing
   }
 
   @Test func anOrderedMoveIsNoFaultInTheLogOfAnyHost() {
-    fleet.start("a")
-    fleet.turn(by: .seconds(5))
-    fleet.accept("a")
-    fleet.start("b")
-    fleet.turn(by: .seconds(20))
+    fleet.startTwo()
     for host in fleet.hosts.values { host.facts = [] }
     fleet.hosts["a"]?.client(uid: 0).call("fleet.move", #"{"upstream":"chat","host":"b"}"#)
     fleet.turn(by: .seconds(5))
@@ -110,11 +102,7 @@ import Testing
   }
 
   @Test func theLinkThatAnotherHostHasTakenIsNotNeededAnyMore() {
-    fleet.start("a")
-    fleet.turn(by: .seconds(5))
-    fleet.accept("a")
-    fleet.start("b")
-    fleet.turn(by: .seconds(20))
+    fleet.startTwo()
     #expect(connections("a", .holder).map { $0["needed"]?.boolValue } == [true])
     fleet.hosts["a"]?.client(uid: 0).call("fleet.move", #"{"upstream":"chat","host":"b"}"#)
     fleet.turn(by: .seconds(5))

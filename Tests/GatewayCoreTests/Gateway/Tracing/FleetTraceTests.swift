@@ -81,11 +81,7 @@ import Testing
   }
 
   @Test func aTraceSaysWhereTheLinkIsWhenItHasMoved() throws {
-    fleet.start("a")
-    fleet.turn(by: .seconds(5))
-    fleet.accept("a")
-    fleet.start("b")
-    fleet.turn(by: .seconds(20))
+    fleet.startTwo()
     let (left, _) = try trace("a")
     let (taking, _) = try trace("b")
     fleet.hosts["a"]?.client(uid: 0).call("fleet.move", #"{"upstream":"chat","host":"b"}"#)

@@ -68,6 +68,15 @@ final class FleetGateways {
     turn(by: .milliseconds(100))
   }
 
+  /// Host `a` has the link, and `b` uses it.
+  func startTwo() {
+    start("a")
+    turn(by: .seconds(5))
+    accept("a")
+    start("b")
+    turn(by: .seconds(20))
+  }
+
   /// What the server was written by a process.
   func written(_ host: String) -> [String] { hosts[host]?.upstream.channels.flatMap(\.written) ?? [] }
 
