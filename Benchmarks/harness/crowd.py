@@ -1,4 +1,5 @@
-"""F7: a fleet of thousands of hosts, all but two of which are simulated: what the daemons, Redis and an event's way become."""
+"""F7: a fleet of thousands of hosts, all but two of which are simulated: what the daemons, Redis and an event's way become.
+F2-100: events in quick succession to a hundred."""
 
 import contextlib
 import hashlib
@@ -6,6 +7,7 @@ import os
 import re
 import resource
 import time
+from statistics import median
 
 from . import places
 from .arguments import at_most
@@ -66,15 +68,15 @@ class Crowd(Fleet):
         self.daemon = last.program
 
     @contextlib.contextmanager
-    def crowd(self, hosts):
-        """So many hosts more, which have joined."""
+    def crowd(self, hosts, rest=0):
+        """So many hosts more, which have joined; each asks for events no sooner than `rest` microseconds after the last time."""
         if self.ask_redis("SCRIPT", "EXISTS", hashlib.sha1(script("join").encode()).hexdigest()) != "1":
             raise RuntimeError("the daemon's scripts are not those of the sources")
         scripts = {step: self.ask_redis("SCRIPT", "LOAD", script(step)) for step in ("join", "alive")}
         details = self.ask_redis("HGET", KEYS + "hosts", "h1").split(":", 2)[2]
         load = Program(
             [places.program("followers"), "--port", self.port_of_redis, "--hosts", hosts, "--keys", KEYS, "--join", scripts["join"],
-             "--alive", scripts["alive"], "--details", details, *self.habits(hosts)]
+             "--alive", scripts["alive"], "--details", details, "--rest", rest, *self.habits(hosts)]
         )  # fmt: skip
         try:
             if load.line(120) != "ready":
@@ -183,3 +185,56 @@ def f7(rounds):
     if hosts < HOSTS[-1]:
         table.note(f"{hosts:,} hosts are as many as the limit of open files allows here: two connections for each, of one Redis.")
     return table
+
+
+HUNDRED = 100
+# Events/s, and for how many seconds.
+RATES, SECONDS = (1_000, 2_000), 10
+# How long a host of a hundred rests at most between two questions, in microseconds, as `RedisPace` says.
+REST = 3_000
+
+
+class Hundred(Crowd):
+    name = "a fleet of 100 hosts"
+
+    @staticmethod
+    def habits(hosts):
+        return ["--beat", 10_000, "--lease", 1_000]
+
+
+def f2_hundred(rounds):
+    if not available([Hundred]):
+        return None
+    table = Table(
+        "F2-100", f"{HUNDRED} hosts, {HUNDRED - 2} of them simulated, and a steady stream of events (medians of {rounds} runs of {SECONDS} s)",
+        ["events/s", "to all: p50 ms", "p99 ms", "to a program at a daemon: p50 ms", "p99 ms", "questions/s", "Redis' CPU", "the daemon's"])  # fmt: skip
+    for rate in RATES:
+        runs = [stream(rate) for _ in range(rounds)]
+        lag = [f"{median(run[who][key] for run in runs) / 1e3:,.1f}" for who in ("all", "program") for key in ("p50", "p99")]
+        busy = median(run["redis cpu"] for run in runs)
+        table.add(f"{rate:,}", *lag, f"{median(run['reads'] for run in runs):,.0f}", f"{busy:.0%}", f"{median(run['follower cpu'] for run in runs):.0%}")
+        print(f"  {table.rows[-1]}", flush=True)
+    late = max(median(run[who]["p99"] for run in runs) for who in ("all", "program")) / 1e3
+    holes = sum(run["holes"] for run in runs)
+    table.headline = f"{rate:,} events/s to {HUNDRED} hosts: p99 {late:.1f} ms, Redis {busy:.0%} of a core"
+    table.target("every host has every event, without a hole", f"{holes} holes or events that are missing", not holes, rounds)
+    table.target(f"p99 ≤ 50 ms at {rate:,}/s", f"{late:.1f} ms", late <= 50, rounds)
+    table.target(f"Redis ≤ 80 % of a core at {rate:,}/s", f"{busy:.0%}", busy <= 0.8, rounds)
+    table.note("All simulated hosts are one program on one of the two CPUs, where server, Redis and daemons are too.")
+    return table
+
+
+def stream(rate):
+    with Hundred() as peer, peer.crowd(HUNDRED - len(peer.hosts), REST) as load:
+        time.sleep(LOOK)
+        peer.restart_last()
+        with reading(peer, 1, rate * SECONDS, rate=rate) as run:
+            window = Window(peer, load)
+            report = run()
+            found = window.end()
+    crowd = found["crowd"]
+    missing = sum(rate * SECONDS - count for count in crowd["events"])
+    return {
+        "all": crowd["latency"], "program": report["latency"], "reads": crowd["reads"] / crowd["seconds"],
+        "redis cpu": found["redis cpu"], "follower cpu": found["follower cpu"], "holes": crowd["holes"] + missing,
+    }  # fmt: skip

@@ -158,6 +158,13 @@ class FleetOverTLS(Fleet):
     tls = True
 
 
+class WithoutFiles(Fleet):
+    """Durable sends are in Redis, and in no file."""
+
+    name = "a fleet of 2 hosts, durable = fleet"
+    lines = 'durable = "fleet"\n'
+
+
 class Alone(Gatewayd):
     name = "a link of its own"
 
@@ -243,7 +250,7 @@ def f3(rounds):
 
 
 def f4(rounds):
-    kinds = available([Alone, Fleet])
+    kinds = available([Alone, Fleet, WithoutFiles])
     if Fleet not in kinds:
         return None
     runs = {(clients, kind): [] for clients in CLIENTS for kind in kinds}
@@ -252,12 +259,16 @@ def f4(rounds):
             runs[case] += reports
         print(f"  round {number + 1}: " + ", ".join(f"{kind.name} ({clients}) {rate(reports):,.0f}/s" for (clients, kind), reports in runs.items()), flush=True)
     table = Table(
-        "F4", f"durable sends, answered when the disk of their host has them (medians of {rounds * TURNS} runs, in turns)",
+        "F4", f"durable sends, answered when the disk of their host has them, or Redis (medians of {rounds * TURNS} runs, in turns)",
         ["", "clients", "messages/s", "p50 µs", "÷ a link of its own"])  # fmt: skip
     for (clients, kind), reports in runs.items():
         share = "1.00" if kind is Alone else Paired.ratio(reports, runs[clients, Alone], "messages_per_second")
         table.add(kind.name, str(clients), f"{rate(reports):,.0f}", f"{median(report['times']['p50'] for report in reports):,.0f}", share)
     table.headline = ", ".join(f"{rate(runs[clients, Fleet]):,.0f}/s with {clients}" for clients in CLIENTS)
+    alone, many = (runs[clients, WithoutFiles] for clients in CLIENTS)
+    wait, most = median(report["times"]["p50"] for report in alone), rate(many)
+    table.target(f"{WithoutFiles.name}: p50 ≤ 600 µs with 1", f"{wait:,.0f} µs", wait <= 600, len(alone))
+    table.target(f"{WithoutFiles.name}: ≥ 15,000/s with 50", f"{most:,.0f}/s", most >= 15_000, len(many))
     table.note(RATIOS)
     table.note(SPREAD)
     return table

@@ -3,10 +3,11 @@
  * at the lease and reads every event.
  *
  *   followers --port N --hosts N --keys PREFIX --join SHA --alive SHA --details TEXT
- *             [--beat MS] [--lease MS]
+ *             [--beat MS] [--lease MS] [--rest US]
  *
- * SHA are the digests of the fleet's scripts, which the server knows already. A host runs `alive` every `beat`, and reads
- * the lease and its own row every `lease`. Prints `ready` once all have joined. Each line on
+ * SHA are the digests of the fleet's scripts, which the server knows already. A host runs `alive` every `beat`, reads the
+ * lease and its own row every `lease`, and asks for events no sooner than `rest` after it has asked the last time. Prints
+ * `ready` once all have joined. Each line on
  * stdin prints what they had since the line before, and begins anew; the end of it ends the program.
  */
 #include <errno.h>
@@ -43,6 +44,8 @@ struct host {
   uint64_t last;
   bool began;
   uint64_t events;
+  /* When events were asked for the last time. */
+  uint64_t asked;
 };
 
 /* What every host does now and then: in each period one after the other, evenly. */
@@ -55,7 +58,11 @@ static struct {
   int epoll, count, joined;
   const char *keys, *join, *alive, *details;
   struct host *hosts;
-  uint64_t commands, holes, refusals, begin;
+  /* Hosts that rest before they ask for events again. */
+  struct host **resting;
+  int resting_count;
+  uint64_t rest;
+  uint64_t commands, reads, holes, refusals, begin;
   struct cpu_use before;
   struct samples latency;
   char *chunk;
@@ -96,6 +103,26 @@ static void read_on(struct host *host) {
   snprintf(limit, sizeof limit, "%d", READ_LIMIT);
   SAY(&host->streams, "XREAD", "COUNT", limit, "BLOCK", "0", "STREAMS", KEY("re:", host->name), KEY("ev", ""), "0-0",
       host->place);
+  host->asked = clock_now();
+  all.reads++;
+}
+
+static void read_later(struct host *host) {
+  if (clock_now() - host->asked >= all.rest) return read_on(host);
+  all.resting[all.resting_count++] = host;
+}
+
+static void read_rested(void) {
+  uint64_t now = clock_now();
+  for (int i = 0; i < all.resting_count;) {
+    struct host *host = all.resting[i];
+    if (now - host->asked < all.rest) {
+      i++;
+      continue;
+    }
+    all.resting[i] = all.resting[--all.resting_count];
+    read_on(host);
+  }
 }
 
 /* The sending's time of an event's argument, which ends with it, its number and a quotation mark. */
@@ -137,7 +164,7 @@ static void take_streams(struct host *host, struct resp reply) {
       if (is_events) take_entry(host, entry);
     }
   }
-  read_on(host);
+  read_later(host);
 }
 
 static void take(struct link *link, struct resp reply) {
@@ -209,15 +236,16 @@ static void report(void) {
     host->events = 0;
   }
   struct cpu_use now = cpu_used();
-  printf("{\"hosts\":%d,\"events\":[%llu,%llu],\"holes\":%llu,\"refusals\":%llu,\"commands\":%llu,\"seconds\":%.3f,\"cpu\":%.3f,\"latency\":",
+  printf("{\"hosts\":%d,\"events\":[%llu,%llu],\"holes\":%llu,\"refusals\":%llu,\"commands\":%llu,\"reads\":%llu,\"seconds\":%.3f,\"cpu\":%.3f,\"latency\":",
          all.count, (unsigned long long)least, (unsigned long long)most, (unsigned long long)all.holes,
-         (unsigned long long)all.refusals, (unsigned long long)all.commands, (double)(clock_now() - all.begin) * 1e-9,
+         (unsigned long long)all.refusals, (unsigned long long)all.commands, (unsigned long long)all.reads,
+         (double)(clock_now() - all.begin) * 1e-9,
          now.user + now.system - all.before.user - all.before.system);
   samples_print(&all.latency);
   printf("}\n");
   fflush(stdout);
   all.latency.count = 0;
-  all.commands = all.holes = all.refusals = 0;
+  all.commands = all.reads = all.holes = all.refusals = 0;
   all.begin = clock_now();
   all.before = now;
 }
@@ -249,21 +277,23 @@ static uint64_t period(int argc, char **argv, const char *name, uint64_t otherwi
 }
 
 int main(int argc, char **argv) {
-  options_check(argc, argv, "--port --hosts --keys --join --alive --details --beat --lease ");
+  options_check(argc, argv, "--port --hosts --keys --join --alive --details --beat --lease --rest ");
   uint16_t port = (uint16_t)option_number(argc, argv, "--port", 6379);
   all.count = (int)option_number(argc, argv, "--hosts", 1);
   all.keys = option_text(argc, argv, "--keys", "");
   all.join = option_text(argc, argv, "--join", "");
   all.alive = option_text(argc, argv, "--alive", "");
   all.details = option_text(argc, argv, "--details", "");
+  all.rest = option_number(argc, argv, "--rest", 0) * 1000;
   struct habit habits[] = {
       {live, period(argc, argv, "--beat", 10000), 0},
       {look_at_lease, period(argc, argv, "--lease", 1000), 0},
   };
   all.epoll = epoll_create1(EPOLL_CLOEXEC);
   all.hosts = calloc((size_t)all.count, sizeof *all.hosts);
+  all.resting = calloc((size_t)all.count, sizeof *all.resting);
   all.chunk = malloc(CHUNK);
-  if (all.epoll < 0 || !all.hosts || !all.chunk) fail("no memory");
+  if (all.epoll < 0 || !all.hosts || !all.resting || !all.chunk) fail("no memory");
   for (int i = 0; i < all.count; i++) {
     while (i - all.joined >= TOGETHER) turn(1000);
     begin(&all.hosts[i], i, port);
@@ -275,6 +305,8 @@ int main(int argc, char **argv) {
   fflush(stdout);
   uint64_t since = all.begin = clock_now();
   all.before = cpu_used();
-  while (turn(5))
+  while (turn(all.resting_count ? 1 : 5)) {
+    read_rested();
     for (size_t i = 0; i < sizeof habits / sizeof *habits; i++) keep(&habits[i], since);
+  }
 }

@@ -135,6 +135,7 @@ final class FleetRoster {
       silence.hear(own.host, at: timers.now)
     }
     (record, lastRecord) = (seen, seen)
+    engine.note(hosts: Int(clamping: seen.hosts ?? 0), of: place)
     onLook()
   }
 

@@ -40,6 +40,9 @@ protocol FleetEngine: AnyObject {
   /// behind a later one: when an entry of the later one is told, all that was in the earlier one when that entry was added
   /// has been told.
   func readOn(_ key: FleetKey, after position: FleetPosition, for receiver: any FleetEngineReceiver)
+  /// So many hosts read on what an upstream's fleet says: where they are many, what comes in quick succession is read
+  /// together, so that they leave the server time for other things.
+  func note(hosts: Int, of place: FleetPlace)
   /// A stream is not read on any more; the receiver hears nothing of it.
   func readNoMore(_ key: FleetKey, for receiver: any FleetEngineReceiver)
 

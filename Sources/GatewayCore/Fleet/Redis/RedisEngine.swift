@@ -337,6 +337,10 @@ extension RedisEngine {
     if case .reached(let reached) = state { reached.reading.readNoMore(key, for: receiver) }
   }
 
+  func note(hosts: Int, of place: FleetPlace) {
+    if case .reached(let reached) = state { reached.reading.pace.note(hosts: hosts, of: place) }
+  }
+
   /// Where nothing is reached nothing is asked.
   private func commands<Value>(_ done: @escaping (FleetOutcome<Value>) -> Void) -> RedisCommands? {
     if case .reached(let reached) = state { return RedisCommands(pipeline: reached.pipeline) }

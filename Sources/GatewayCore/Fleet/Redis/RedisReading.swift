@@ -21,6 +21,8 @@ final class RedisReading {
   private enum State {
     /// Nothing is asked. May become `asking` or `over`.
     case idle
+    /// Nothing is asked until then. May become `asking` or `over`.
+    case resting(Timers.ID)
     /// May become `idle`, `asking` again, or `over`.
     case asking(Question)
     /// Nothing is told any more.
@@ -34,6 +36,7 @@ final class RedisReading {
     var streams: [Stream]
     /// Its answer may take as long as it likes.
     let waits: Bool
+    let asked: MonotonicInstant
     /// Which of the streams comes; nil before the first one.
     var at: Int?
     /// How many entries of it have come.
@@ -85,6 +88,8 @@ final class RedisReading {
   }
   private var state = State.idle
   private var nextNumber: UInt64 = 1
+  /// How soon it asks again.
+  var pace = RedisPace()
   /// Looks at what is to be read now.
   private var change: Timers.ID?
   /// Entries of one stream that are told together.
@@ -113,6 +118,7 @@ final class RedisReading {
 
   /// Nothing is told any more.
   func end() {
+    if case .resting(let timer) = state { timers.cancel(timer) }
     state = .over
     for reader in readers { reader.isOver = true }
     readers = []
@@ -147,6 +153,9 @@ final class RedisReading {
       change = nil
       switch state {
       case .idle: ask()
+      case .resting(let timer):
+        timers.cancel(timer)
+        ask()
       case .asking: endWaiting()
       case .over: break
       }
@@ -161,7 +170,7 @@ final class RedisReading {
     self.streams = streams
     guard !streams.isEmpty else { return state = .idle }
     let waits = alone.isEmpty && !streams.contains { $0.readers.contains { $0.awaitsEnd } }
-    let question = Question(number: nextNumber, streams: streams, waits: waits)
+    let question = Question(number: nextNumber, streams: streams, waits: waits, asked: timers.now)
     nextNumber += 1
     state = .asking(question)
     // The list of streams, of each its name and its entries, of these each.
@@ -256,7 +265,7 @@ final class RedisReading {
       switch state {
       case .asking: endWaiting()
       case .idle: connection.ask({ $0.write("PING") }, { _, _, _ in nil })
-      case .over: break
+      case .resting, .over: break
       }
     }
   }
@@ -351,9 +360,14 @@ final class RedisReading {
       }
     }
     guard !isOver else { return }
-    // What was told reaches its programs first: the next question wakes the server, which may need their processor.
-    state = .idle
-    lookSoon()
+    let due = question.asked + pace.rest
+    if question.waits, change == nil, due > timers.now {
+      state = .resting(timers.at(due) { [weak self] in if let self, !isOver { ask() } })
+    } else {
+      // What was told reaches its programs first: the next question wakes the server, which may need their processor.
+      state = .idle
+      lookSoon()
+    }
   }
 
   /// The others have their turn: what there is is told.

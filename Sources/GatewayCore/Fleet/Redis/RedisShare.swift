@@ -61,6 +61,8 @@ final class RedisShare: FleetEngine {
 
   func readNoMore(_ key: FleetKey, for receiver: any FleetEngineReceiver) { engine.readNoMore(key, for: receiver) }
 
+  func note(hosts: Int, of place: FleetPlace) { engine.note(hosts: hosts, of: place) }
+
   func names(of key: FleetKey, _ done: @escaping (FleetOutcome<[String]>) -> Void) { engine.names(of: key, done) }
 
   func sizes(of key: FleetKey, _ names: [String], _ done: @escaping (FleetOutcome<[Int]>) -> Void) {

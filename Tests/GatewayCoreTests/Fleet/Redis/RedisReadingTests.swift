@@ -103,6 +103,38 @@ import Testing
     #expect(rig.engine.refusal(of: rig.place) == nil)
   }
 
+  @Test func ofManyHostsNoneAsksForEventsInQuickSuccessionOneByOne() {
+    let rig = RedisRig()
+    rig.gain()
+    rig.engine.readOn(rig.place.key(.events), after: .start, for: rig.listener)
+    rig.advance(.zero)
+    answer("*-1\r\n", rig)
+    _ = (rig.sent(on: rig.calls), rig.sent(on: rig.last))
+    func event(_ id: String) -> String {
+      "*1\r\n*2\r\n$11\r\ngw:f:{u}:ev\r\n*1\r\n*2\r\n$3\r\n\(id)\r\n*2\r\n$1\r\nn\r\n$1\r\n1\r\n"
+    }
+    func question(_ id: String) -> [String] { ["XREAD COUNT 1000 BLOCK 0 STREAMS gw:f:{u}:ev \(id)"] }
+    // Few of them.
+    rig.engine.note(hosts: 31, of: rig.place)
+    answer(event("1-1"), rig)
+    #expect(rig.sent(on: rig.last) == question("1-1"))
+    rig.engine.note(hosts: 100, of: rig.place)
+    answer(event("1-2"), rig)
+    #expect(rig.sent(on: rig.last) == [])
+    #expect(rig.listener.positions(of: "ev").count == 2)
+    rig.advance(.milliseconds(3))
+    #expect(rig.sent(on: rig.last) == question("1-2"))
+    // What comes alone is told and asked for at once.
+    rig.advance(.milliseconds(3))
+    answer(event("1-3"), rig)
+    #expect(rig.sent(on: rig.last) == question("1-3"))
+    // What is to be read besides does not wait.
+    answer(event("1-4"), rig)
+    rig.engine.readOn(rig.place.key(.replies(host: "h")), after: .start, for: rig.listener)
+    rig.advance(.zero)
+    #expect(rig.sent(on: rig.last) == ["XREAD COUNT 1000 STREAMS gw:f:{u}:ev gw:f:{u}:re:h 1-4 0-0"])
+  }
+
   @Test(arguments: ["+OK\r\n", "*1\r\n*2\r\n$1\r\nx\r\n*0\r\n", "*1\r\n*2\r\n$9\r\ngw:f:{u}:\r\n*1\r\n$1\r\nx\r\n"])
   func entriesThatAreNoneEndTheConnection(answer: String) {
     let rig = RedisRig()

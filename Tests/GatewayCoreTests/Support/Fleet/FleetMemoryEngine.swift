@@ -268,6 +268,8 @@ final class FleetMemoryEngine: FleetEngine, FleetStoreListener {
     scheduleRead()
   }
 
+  func note(hosts: Int, of place: FleetPlace) {}
+
   func readNoMore(_ key: FleetKey, for receiver: any FleetEngineReceiver) {
     followed.removeAll { $0.key == key && $0.receiver === receiver }
   }
