@@ -24,6 +24,18 @@ final class FleetBox {
     case found(String, FleetFields)
   }
 
+  /// What is known of where the rows are. What was asked in one round counts for nothing in the next.
+  private enum State {
+    /// This host has no life: nothing is put. May become `settling`.
+    case absent
+    /// A life has begun, or another server is reached: a round looks where each row is, and then reads `unknown`, the names
+    /// of rows that the engine has and this host does not know. May become `settled`, `settling` in another round, `absent`.
+    case settling(life: UInt64, unknown: [String])
+    /// Where each row is, is known: what is fresh is put, and what is boxed may be written. `isLooking`: what became of
+    /// adopted rows is being asked. May become `settling`, `absent`.
+    case settled(life: UInt64, isLooking: Bool)
+  }
+
   private enum Place { case fresh, boxed, adopted }
 
   private struct Row {
@@ -49,14 +61,9 @@ final class FleetBox {
   private var leaving: Set<String> = []
   /// The engine did not remove some of them: it is asked again with the next sign of life.
   private var isRemovalRefused = false
-  private var life: UInt64?
-  /// Tells answers apart that came too late.
+  private var state = State.absent
+  /// Tells answers apart that came too late: it grows wherever `state` becomes `absent` or `settling`.
   private var round = 0
-  /// Rows that the engine has and this host does not know.
-  private var unknown: [String] = []
-  /// Where each row is, is known: what is boxed may be written.
-  private(set) var isSettled = false
-  private var isLooking = false
   /// Rows that are looked for in one go.
   static let portion = 64
   /// Most that is put at once: what else is asked of the engine stands behind it.
@@ -71,6 +78,16 @@ final class FleetBox {
     self.host = host
     self.engine = engine
     self.timers = timers
+  }
+
+  /// Where each row is, is known.
+  var isSettled: Bool { if case .settled = state { true } else { false } }
+
+  private var life: UInt64? {
+    switch state {
+    case .absent: nil
+    case .settling(let life, _), .settled(let life, _): life
+    }
   }
 
   private var box: FleetKey { place.key(.box(host: host)) }
@@ -185,9 +202,7 @@ final class FleetBox {
 
   /// A life has begun, with rows of these names in the box.
   func begin(_ life: UInt64, _ names: [String]) {
-    self.life = life
-    unknown = CommandID.inOrder(names.filter { numbers[$0] == nil && !leaving.contains($0) })
-    settle()
+    settle(in: life, CommandID.inOrder(names.filter { numbers[$0] == nil && !leaving.contains($0) }))
   }
 
   /// Its host has another name from now on, under which the engine has nothing yet.
@@ -199,27 +214,33 @@ final class FleetBox {
     for number in adopted { onNews(.returned(number)) }
   }
 
-  func lifeEnded() {
-    life = nil
-    beginRound()
-  }
+  func lifeEnded() { beginRound(.absent) }
 
   /// What is being looked at counts for nothing any more.
-  private func beginRound() {
+  private func beginRound(_ state: State) {
     round += 1
-    (isSettled, isLooking) = (false, false)
+    self.state = state
   }
 
   func engineGained() {
     if !leaving.isEmpty { remove(leaving.sorted()) }
     // Another server may not have what the last one had, nor the same one that has followed another meanwhile.
-    if life != nil { settle() }
+    settleAgain()
   }
 
   /// Looks where each row is.
-  private func settle() {
-    beginRound()
+  private func settle(in life: UInt64, _ unknown: [String]) {
+    beginRound(.settling(life: life, unknown: unknown))
     settle(rows.keys.sorted()[...])
+  }
+
+  /// The same once more in the present life: what was not read is read then.
+  private func settleAgain() {
+    switch state {
+    case .absent: break
+    case .settling(let life, let unknown): settle(in: life, unknown)
+    case .settled(let life, _): settle(in: life, [])
+    }
   }
 
   private func settle(_ known: ArraySlice<UInt64>) {
@@ -228,8 +249,8 @@ final class FleetBox {
       return look(for: own) { [weak self] in self?.settle(known.dropFirst(Self.portion)) }
     }
     readUnknown { [weak self] in
-      guard let self else { return }
-      (isSettled, unknown) = (true, [])
+      guard let self, case .settling(let life, _) = state else { return }
+      state = .settled(life: life, isLooking: false)
       putFresh()
       onSettled()
     }
@@ -254,7 +275,7 @@ final class FleetBox {
 
   /// Reads rows that this host does not know.
   private func readUnknown(_ done: @escaping () -> Void) {
-    guard !unknown.isEmpty else { return done() }
+    guard case .settling(_, let unknown) = state, !unknown.isEmpty else { return done() }
     let present = round
     FleetPortions(key: box, engine: engine).read(unknown) { [weak self] rows in
       guard let self, round == present else { return }
@@ -271,7 +292,7 @@ final class FleetBox {
     case .done(let value): return value
     case .refused:
       let present = round
-      timers.after(FleetRefusal.pause) { [weak self] in if self?.round == present { self?.settle() } }
+      timers.after(FleetRefusal.pause) { [weak self] in if self?.round == present { self?.settleAgain() } }
       return nil
     case .fenced, .unanswered, .uncopied: return nil
     }
@@ -313,18 +334,18 @@ final class FleetBox {
       isRemovalRefused = false
       remove(leaving.sorted())
     }
-    guard isSettled, !isLooking, life != nil else { return }
+    guard case .settled(_, isLooking: false) = state else { return }
     putFresh()
     look(at: rows.filter { $0.value.place == .adopted }.keys.sorted()[...])
   }
 
   private func look(at numbers: ArraySlice<UInt64>) {
     let own = numbers.prefix(Self.portion).compactMap { number in rows[number].map { (number, $0.name) } }
-    guard !own.isEmpty else { return }
-    isLooking = true
+    guard !own.isEmpty, case .settled(let life, _) = state else { return }
+    state = .settled(life: life, isLooking: true)
     look(for: own) { [weak self] in
       guard let self else { return }
-      isLooking = false
+      state = .settled(life: life, isLooking: false)
       let rest = numbers.dropFirst(Self.portion)
       if rest.isEmpty { putFresh() } else { look(at: rest) }
     }
