@@ -6,6 +6,7 @@
 /// | fresh: this host has it, the engine perhaps not | put again on every new connection → boxed |
 /// | boxed | its host writes it; its outcome is heard, or found here → finished |
 /// | adopted: this host was taken for dead, and whoever holds writes it | its outcome is found in the box → finished. The engine has lost it → fresh |
+/// | withheld: no host may write it for now | removed where it waits in the box → forgotten. Its outcome is found there → finished. It was adopted before → adopted |
 /// | leaving: it has its outcome | removed on every new connection, until the engine has said that it is → forgotten |
 final class FleetBox {
   /// What becomes of a row.
@@ -22,6 +23,8 @@ final class FleetBox {
     case outcome(UInt64, FleetFields)
     /// The engine has a row that this host does not know, by its name: it is to be put, or dropped.
     case found(String, FleetFields)
+    /// What became of such a row, which is removed.
+    case ended(String, FleetFields)
   }
 
   /// What is known of where the rows are. What was asked in one round counts for nothing in the next.
@@ -32,11 +35,16 @@ final class FleetBox {
     /// of rows that the engine has and this host does not know. May become `settled`, `settling` in another round, `absent`.
     case settling(life: UInt64, unknown: [String])
     /// Where each row is, is known: what is fresh is put, and what is boxed may be written. `isLooking`: what became of
-    /// adopted rows is being asked. May become `settling`, `absent`.
+    /// adopted and withheld rows is being asked. May become `settling`, `absent`.
     case settled(life: UInt64, isLooking: Bool)
   }
 
-  private enum Place { case fresh, boxed, adopted }
+  private enum Place {
+    case fresh, boxed, adopted, withheld
+
+    /// What becomes of it is looked for now and then.
+    var isLookedFor: Bool { self == .adopted || self == .withheld }
+  }
 
   private struct Row {
     let name: String
@@ -57,6 +65,8 @@ final class FleetBox {
   /// What was put and has no answer.
   private var putting = (count: 0, bytes: 0)
   private var putAgain: Timers.ID?
+  /// Looks for what is withheld since this turn.
+  private var lookSoon: Timers.ID?
   /// Names of rows that the engine may still have.
   private var leaving: Set<String> = []
   /// The engine did not remove some of them: it is asked again with the next sign of life.
@@ -101,21 +111,31 @@ final class FleetBox {
   /// A durable send, before it is written for the first time: by the name that its fields say, which is unique for all
   /// time. One that is here already stays as it is.
   func put(_ number: UInt64, _ fields: FleetFields) {
-    guard rows[number] == nil else { return }
-    let name = fields.text("id") ?? String(number)
+    let known = rows[number]
+    guard known == nil || known?.place == .withheld else { return }
+    let name = add(number, fields, .fresh, instead: known)
     leaving.remove(name)
-    rows[number] = Row(name: name, fields: fields, place: .fresh)
-    numbers[name] = number
     toPut.append(number)
     // What earlier processes left is put again before anything new: then a holder that adopts both knows their order.
     putOn()
   }
 
+  /// A durable send that no host may write for now. One that was adopted before cannot be taken back: what becomes of it is
+  /// told as ever, and so is what became of it already.
+  func withhold(_ number: UInt64, _ fields: FleetFields) {
+    let known = rows[number]
+    guard known?.place != .adopted else { return }
+    add(number, fields, .withheld, instead: known)
+    guard lookSoon == nil else { return }
+    lookSoon = timers.after(.zero) { [weak self] in
+      self?.lookSoon = nil
+      self?.look()
+    }
+  }
+
   /// It has its outcome, or is taken back.
   func finish(_ number: UInt64) {
-    guard let row = rows.removeValue(forKey: number) else { return }
-    numbers[row.name] = nil
-    drop(row.name)
+    if let name = forget(number) { drop(name) }
   }
 
   /// A row of the engine is not wanted.
@@ -137,6 +157,31 @@ final class FleetBox {
     }
     for (number, row) in own.sorted(by: { $0.key < $1.key }) where row.place == .adopted { onNews(.returned(number)) }
     lifeEnded()
+  }
+
+  /// Returns its name.
+  @discardableResult
+  private func add(_ number: UInt64, _ fields: FleetFields, _ place: Place, instead known: Row?) -> String {
+    let name = fields.text("id") ?? String(number)
+    rows[number] = Row(name: name, fields: fields, place: place, isPutting: known?.isPutting ?? false)
+    numbers[name] = number
+    return name
+  }
+
+  /// Returns its name; nil where there is none.
+  @discardableResult
+  private func forget(_ number: UInt64) -> String? {
+    guard let row = rows.removeValue(forKey: number) else { return nil }
+    numbers[row.name] = nil
+    return row.name
+  }
+
+  /// Not as what is leaving: where this is not heard it may be adopted yet, and its outcome is not to be removed unread.
+  private func removeWithheld(_ number: UInt64, _ name: String) {
+    engine.remove([name], of: box) { [weak self] outcome in
+      guard let self, case .done = outcome, rows[number]?.place == .withheld else { return }
+      forget(number)
+    }
   }
 
   private func remove(_ names: [String]) {
@@ -210,7 +255,7 @@ final class FleetBox {
     lifeEnded()
     self.host = host
     let adopted = rows.filter { $0.value.place == .adopted }.keys.sorted()
-    for number in rows.keys { rows[number]?.place = .fresh }
+    for (number, row) in rows where row.place != .withheld { rows[number]?.place = .fresh }
     for number in adopted { onNews(.returned(number)) }
   }
 
@@ -310,6 +355,8 @@ final class FleetBox {
         if row.place == .fresh { onNews(.boxed(number)) }
         onNews(.adopted(number))
       }
+    case (.waiting, false) where row.place == .withheld: removeWithheld(number, row.name)
+    case (.missing, false) where row.place == .withheld: if !row.isPutting { forget(number) }
     case (.waiting, false):
       rows[number]?.place = .boxed
       if row.place == .fresh { onNews(.boxed(number)) }
@@ -323,12 +370,18 @@ final class FleetBox {
   private func find(_ name: String, _ bytes: [UInt8]) {
     // It may have been put, or dropped, meanwhile.
     guard numbers[name] == nil, !leaving.contains(name) else { return }
-    if case .waiting(let fields) = FleetBoxRow(bytes) { onNews(.found(name, fields)) } else { drop(name) }
+    switch FleetBoxRow(bytes) {
+    case .waiting(let fields)?: onNews(.found(name, fields))
+    case .finished(let fields)?:
+      onNews(.ended(name, fields))
+      drop(name)
+    case nil: drop(name)
+    }
   }
 
   // MARK: - Now and then
 
-  /// Looks what became of what the fleet writes, and asks again for what the engine refused.
+  /// Looks what became of what the fleet writes and of what is withheld, and asks again for what the engine refused.
   func look() {
     if isRemovalRefused {
       isRemovalRefused = false
@@ -336,7 +389,7 @@ final class FleetBox {
     }
     guard case .settled(_, isLooking: false) = state else { return }
     putFresh()
-    look(at: rows.filter { $0.value.place == .adopted }.keys.sorted()[...])
+    look(at: rows.filter { $0.value.place.isLookedFor }.keys.sorted()[...])
   }
 
   private func look(at numbers: ArraySlice<UInt64>) {

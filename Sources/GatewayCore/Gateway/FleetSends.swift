@@ -40,6 +40,8 @@ final class FleetSends: OutboxCopies {
     waiting.removeValue(forKey: entry.number)?(nil)
   }
 
+  func withhold(_ entry: OutboxEntry) { box(of: entry.target)?.withhold(entry.number, entry.row) }
+
   private func heard(_ news: FleetBox.News, of place: FleetPlace) {
     switch news {
     case .boxed(let number): waiting.removeValue(forKey: number)?(nil)
@@ -50,13 +52,17 @@ final class FleetSends: OutboxCopies {
     case .adopted(let number): relay.leaveElsewhere(number)
     case .returned(let number): relay.takeBack(number)
     case .outcome(let number, let fields):
-      guard let end = FleetSendEnd(fields) else { return }
-      relay.conclude(number, end.state, reason: end.reason, result: end.answer)
+      if let end = FleetSendEnd(fields) { relay.conclude(number, end) }
     case .found(let name, let fields):
       let target = OutboxTarget(name: .upstream(place.upstream), namespace: place.namespace)
       // What is known ended here while the fleet could not be told.
       guard let entry = OutboxEntry(fields, id: name, to: target), relay.adopt(entry) else {
         return fleet.link(of: place)?.box.drop(name) ?? ()
+      }
+    case .ended(let name, let fields):
+      // The box may not know one that waits for a right. Of what this host has no record there is nothing to be told.
+      if let number = relay.outbox.record(name)?.entry.number, let end = FleetSendEnd(fields) {
+        relay.conclude(number, end)
       }
     }
   }

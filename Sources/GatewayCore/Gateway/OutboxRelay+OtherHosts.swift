@@ -13,6 +13,7 @@ extension OutboxRelay {
   func leaveElsewhere(_ number: UInt64) {
     guard let record = outbox.usage.record(number) else { return }
     detachAlone(record)
+    withholdNoMore(record)
     record.setElsewhere(true)
   }
 
@@ -25,13 +26,14 @@ extension OutboxRelay {
   }
 
   /// It is known what became of an entry, wherever it was written.
-  func conclude(_ number: UInt64, _ state: OutboxState, reason: String?, result: [UInt8]?) {
+  func conclude(_ number: UInt64, _ end: FleetSendEnd) {
     guard let record = outbox.usage.record(number), record.isCommitted else { return }
     detachAlone(record)
+    withholdNoMore(record)
     record.setElsewhere(false)
-    keys.note(record.entry.id, state: state.rawValue)
-    let attempts = state == .sent || state == .acked ? max(1, record.entry.attempts) : nil
-    outbox.finish(record, state, reason: reason, attempts: attempts, result: result)
+    keys.note(record.entry.id, state: end.state.rawValue)
+    let attempts = end.state == .sent || end.state == .acked ? max(1, record.entry.attempts) : nil
+    outbox.finish(record, end.state, reason: end.reason, attempts: attempts, result: end.answer)
   }
 
   /// Takes in what another life of this host accepted, and its disk does not know. Returns whether it waits here now.

@@ -206,7 +206,7 @@ final class OutboxRelay {
       connection.forget(command)
     }
     keys.note(record.entry.id, state: state.rawValue)
-    if let place = withheldPlace(of: record) { withheld.remove(record, at: place) }
+    withholdNoMore(record)
     return outbox.finish(record, state, reason: reason, done)
   }
 
@@ -305,7 +305,7 @@ final class OutboxRelay {
       return leave(record, isDenied: isDenied)
     }
     guard connection !== record.connection else { return expireLater(record) }
-    if let place = withheldPlace(of: record) { withheld.remove(record, at: place) }
+    withholdNoMore(record)
     detachAlone(record)
     let command = command(for: record.entry)
     record.carry(command, on: connection)
@@ -349,12 +349,17 @@ final class OutboxRelay {
 
   /// An entry waits for a configuration under which a connection can carry it.
   private func leave(_ record: OutboxRecord, isDenied: Bool) {
-    outbox.copies?.drop(record.entry)
+    outbox.copies?.withhold(record.entry)
     record.setAside(isDenied: isDenied)
     if let place = withheldPlace(of: record), let older = withheld.add(record, at: place) {
       finish(older, .dropped, reason: OutboxEntry.coalesced)
     }
     expireLater(record)
+  }
+
+  /// An entry does not wait for a right any more.
+  func withholdNoMore(_ record: OutboxRecord) {
+    if let place = withheldPlace(of: record) { withheld.remove(record, at: place) }
   }
 
   /// What a newer send takes the place of an entry by that waits for a right.

@@ -18,6 +18,7 @@ import Testing
       case .adopted(let number): notes.all.append("adopted \(number)")
       case .returned(let number): notes.all.append("returned \(number)")
       case .found(let name, _): notes.all.append("found \(name)")
+      case .ended(let name, let fields): notes.all.append("\(fields.text("s") ?? "") \(name)")
       case .outcome(let number, let fields): notes.all.append("\(fields.text("s") ?? "") \(number)")
       }
     }
@@ -144,8 +145,65 @@ import Testing
     adopt()
     scene.store.set(box, "9", FleetBoxRow.waiting(fields).bytes)
     scene.turn(by: .seconds(11))
-    #expect(takeNotes() == ["found 9"])
+    #expect(takeNotes() == ["sent 6", "found 9"])
     #expect(scene.store.rows(of: box).keys.sorted() == ["9"])
+  }
+
+  @Test func aSendThatIsWithheldIsInTheEngineNoMore() {
+    link.box.put(7, FleetFields())
+    #expect(takeNotes() == ["boxed 7"])
+    link.box.withhold(7, FleetFields())
+    #expect(takeNotes() == [])
+    #expect(scene.store.rows(of: box) == [:])
+    link.box.put(7, FleetFields())
+    #expect(takeNotes() == ["boxed 7"])
+  }
+
+  @Test func whatBecameOfASendIsHeardThoughItWasWithheldMeanwhile() {
+    link.box.put(7, FleetFields())
+    link.box.put(8, FleetFields())
+    _ = takeNotes()
+    scene.engine.way.isOpen = false
+    scene.engine.cut()
+    scene.settle()
+    adopt()
+    finishAdopted("7")
+    link.box.withhold(7, FleetFields())
+    link.box.withhold(8, FleetFields())
+    scene.engine.way.isOpen = true
+    scene.turn(by: .seconds(11))
+    #expect(takeNotes() == ["sent 7", "adopted 8"])
+    finishAdopted("8")
+    scene.turn(by: .seconds(11))
+    #expect(takeNotes() == ["sent 8"])
+    #expect(scene.store.rows(of: box) == [:])
+  }
+
+  @Test func whatTheFleetHasLostOfAWithheldSendIsPutWholeAgain() {
+    link.box.put(7, FleetFields())
+    _ = takeNotes()
+    adopt()
+    var fields = FleetFields()
+    fields.add("b", "x")
+    link.box.withhold(7, fields)
+    scene.turn(by: .seconds(11))
+    #expect(takeNotes() == ["adopted 7"])
+    scene.store.remove(["a/7"], of: adopted)
+    scene.turn(by: .seconds(11))
+    #expect(takeNotes() == ["returned 7", "boxed 7"])
+    #expect(scene.store.rows(of: box) == ["7": FleetBoxRow.waiting(fields).bytes])
+  }
+
+  @Test func whatTheEngineDidNotRemoveOfAWithheldSendItIsAskedToRemoveAgain() {
+    link.box.put(7, FleetFields())
+    _ = takeNotes()
+    scene.engine.isRemovalRefused = true
+    link.box.withhold(7, FleetFields())
+    scene.turn(by: .seconds(11))
+    #expect(scene.store.rows(of: box).keys.sorted() == ["7"])
+    scene.engine.isRemovalRefused = false
+    scene.turn(by: .seconds(11))
+    #expect(scene.store.rows(of: box) == [:] && takeNotes() == [])
   }
 
   @Test func aRowWhoseRemovalWasNotHeardIsRemovedWhenTheEngineIsBack() {

@@ -156,6 +156,49 @@ import Testing
     #expect(fleet.rows(.box(host: "b")) == [])
   }
 
+  private static let noSending = [RightsOverTimeTests.rule(1_000, "chat", [.status])]
+
+  @Test func whatAnotherHostHasWrittenIsToldThoughItsUserHasLostTheRightToSend() {
+    leaveSends()
+    fleet.turn(by: .seconds(45))
+    fleet.accept("a")
+    fleet.access = Self.noSending
+    fleet.start("b")
+    fleet.turn(by: .seconds(5))
+    #expect(listed("b") == ["one sent", "two sent"])
+    #expect(fleet.rows(.box(host: "b")) == [])
+    fleet.hosts["b"]?.reload { $0.access = [] }
+    fleet.turn(by: .seconds(15))
+    #expect(fleet.written("a") == ["one []", "two []"])
+  }
+
+  @Test func whatAnotherHostWritesLaterIsToldThoughItsUserHasLostTheRightToSend() {
+    leaveSends()
+    fleet.turn(by: .seconds(45))
+    fleet.access = Self.noSending
+    fleet.start("b")
+    fleet.turn(by: .seconds(5))
+    #expect(listed("b") == ["one queued adopted", "two queued adopted"])
+    fleet.accept("a")
+    fleet.turn(by: .seconds(15))
+    #expect(fleet.written("a") == ["one []", "two []"])
+    #expect(listed("b") == ["one sent", "two sent"])
+  }
+
+  @Test func noOtherHostWritesWhatItsUserMayNotSendAnyMore() {
+    begin()
+    fleet.hosts["a"]?.upstream.channel.fail(.closed)
+    fleet.turn(by: .seconds(1))
+    _ = send("b", "one")
+    fleet.hosts["b"]?.reload { $0.access = Self.noSending }
+    fleet.turn(by: .seconds(1))
+    #expect(listed("b") == ["one queued permission"])
+    #expect(fleet.rows(.box(host: "b")) == [])
+    fleet.hosts["b"]?.reload { $0.access = [] }
+    fleet.turn(by: .seconds(1))
+    #expect(fleet.rows(.box(host: "b")) == ["waiting"])
+  }
+
   @Test func anUpstreamThatLeavesTheFleetLeavesNoCopies() {
     begin()
     fleet.hosts["a"]?.upstream.channel.fail(.closed)

@@ -11,6 +11,9 @@ protocol OutboxCopies: AnyObject {
   func keep(_ entry: OutboxEntry)
   /// An entry is to last; `done` hears later whether it does, at the latest when it is dropped.
   func keep(_ entry: OutboxEntry, _ done: @escaping (StorageProblem?) -> Void)
-  /// An entry has its outcome, or may not be sent. There need be no copy of it.
+  /// An entry has its outcome, or is none any more. There need be no copy of it.
   func drop(_ entry: OutboxEntry)
+  /// An entry that lasts may not be sent for now, by others neither. What they had of it before is told as ever; there need
+  /// be no copy of it.
+  func withhold(_ entry: OutboxEntry)
 }

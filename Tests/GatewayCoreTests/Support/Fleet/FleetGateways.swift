@@ -9,6 +9,8 @@ final class FleetGateways {
   private var disks: [String: FakeOutboxStore] = [:]
   var adopt: Duration = .seconds(30)
   var durable = FleetDurability.host
+  /// Of the processes that begin from now on.
+  var access: [AccessRule] = []
 
   let place = FleetPlace(fleet: "f", upstream: "chat")
 
@@ -18,12 +20,13 @@ final class FleetGateways {
     let disk = disks[host] ?? FakeOutboxStore()
     disks[host] = disk
     let opening: OutboxOpening = withDisk ? .open(disk, disk.stored) : .unavailable(.none)
-    let (adopt, durable) = (adopt, durable)
+    let (adopt, durable, access) = (adopt, durable, access)
     processes += 1
     let harness = GatewayHarness(outbox: opening, time: time, seed: processes, fleet: store) {
       $0.fleet.name = "f"
       $0.fleet.redis = [RedisAddress("redis://127.0.0.1")].compactMap { $0 }
       ($0.fleet.host, $0.fleet.adopt, $0.fleet.durable) = (host, adopt, durable)
+      $0.access = access
       $0.upstreams["chat"]?.settings.fleet = true
       $0.upstreams["chat"]?.settings.keep = .always
     }

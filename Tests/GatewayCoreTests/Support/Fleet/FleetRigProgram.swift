@@ -141,6 +141,7 @@ final class FleetRigProgram: UpstreamChannelOwner {
     case .adopted(let number): adopted(number)
     case .returned(let number): returned(number)
     case .found(_, let fields): found(fields)
+    case .ended: break
     case .outcome(let number, _):
       adopted(number)
       settle(number, .finished)
