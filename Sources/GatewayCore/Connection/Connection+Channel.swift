@@ -76,8 +76,7 @@ extension Connection: UpstreamChannelOwner {
   }
 
   func channel(_ channel: any UpstreamChannel, refused write: UnconfirmedWrite, _ problem: MessageProblem) {
-    guard channel === self.channel else { return }
-    if case .awaiting(let ack) = write, enters.answered(ack, RemoteError(problem.clause)) { return }
+    guard channel === self.channel, !enters.refused(write, problem) else { return }
     delivery.refused(write, problem)
   }
 

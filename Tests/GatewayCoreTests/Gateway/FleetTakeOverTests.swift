@@ -86,6 +86,19 @@ import Testing
     #expect(fleet.written("a").last == #"leave ["ops"]"# && fleet.written("a").count == 3)
   }
 
+  /// Only the host with the link knows what the server takes.
+  @Test func aRoomThatTheServerWouldNotTakeIsToldToTheProgramsOfOtherHosts() throws {
+    let program = try follow(#"{"upstream":"chat"}"#)
+    fleet.hosts["a"]?.upstream.messageLimit = 5
+    program.call("subscribe", Self.room, id: 2)
+    fleet.turn(by: .seconds(1))
+    #expect(fleet.written("a") == [])
+    let gaps = program.readValues().filter { $0["method"]?.stringValue == "gap" }
+    #expect(
+      gaps.map { $0["params"]?["detail"]?.stringValue }
+        == ["the server refuses the message 'join': it has 7 bytes, and the server takes at most 5"])
+  }
+
   @Test func aRoomOfAHostThatDiesIsLeftWhenTheFleetTakesItForDead() throws {
     fleet.adopt = .seconds(10)
     _ = try follow(Self.room)

@@ -5,6 +5,8 @@ struct EnterEntry {
   var holders = EnterHolders()
   var isConfigured = false
   var standing = EnterTable.Standing.unsaid
+  /// Under which number it was written, where the link has such and no acknowledgement is awaited.
+  var writeNumber: UInt64?
   /// It was said on this link before, and may have been taken then: another refusal does not undo that.
   var mayBeIn = false
   /// Ends the waiting for the acknowledgement.
@@ -32,7 +34,7 @@ struct EnterEntry {
   }
 
   mutating func linkEnded() {
-    timer = nil
+    (timer, writeNumber) = (nil, nil)
     mayBeIn = false
     doubt.saidAt = nil
     switch standing {

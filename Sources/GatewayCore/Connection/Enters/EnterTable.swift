@@ -9,10 +9,11 @@ struct EnterTable {
     /// `breaking`.
     case asked(UInt64)
     /// Written and, where that was asked for, acknowledged. May become `asked`, for a holder that wants an
-    /// acknowledgement where none was asked for, or, with the link, `kept` or `breaking`.
+    /// acknowledgement where none was asked for, `refused`, where the other end of the link does not give it to the
+    /// server, or, with the link, `kept` or `breaking`.
     case said(isAcknowledged: Bool)
-    /// The server declined it, or has not acknowledged it in time. May become `asked` or `said` for a new holder, or
-    /// `unsaid` or `doubtful`, with the link.
+    /// The server declined it or was not given it, or has not acknowledged it in time. May become `asked` or `said` for a
+    /// new holder, or `unsaid` or `doubtful`, with the link.
     case refused(mayHaveArrived: Bool)
     /// The link broke because of it: it is not said, on no link. Becomes `unsaid` for a new holder.
     case breaking
@@ -31,6 +32,8 @@ struct EnterTable {
   private var written = EnterOrder()
   /// Whose acknowledgement that is.
   private var asked: [UInt64: EnterMessage] = [:]
+  /// Of those without one, which was written under that number.
+  private var numbered: [UInt64: EnterMessage] = [:]
   private(set) var trials = EnterTrials()
   private var nextNumber = 0
   /// The conversation has begun: what is held from now on is said at once.
@@ -45,6 +48,9 @@ struct EnterTable {
     entries[message] = entry
     suspects.move(message, from: old?.trialPlace, to: entry?.trialPlace)
     written.move(message, from: old?.writtenPlace, to: entry?.writtenPlace)
+    guard old?.writeNumber != entry?.writeNumber else { return }
+    if let number = old?.writeNumber { numbered[number] = nil }
+    if let number = entry?.writeNumber { numbered[number] = message }
   }
 
   private mutating func change(_ message: EnterMessage, _ body: (inout EnterEntry) -> Void) {
@@ -247,7 +253,7 @@ struct EnterTable {
     case .unsaid, .asked, .refused, .breaking, .kept, .doubtful: break
     }
     entry.standing = ack.map { .asked($0) } ?? .said(isAcknowledged: false)
-    entry.timer = timer
+    (entry.timer, entry.writeNumber) = (timer, nil)
     entry.doubt.saidAt = now
     if let ack { asked[ack] = message }
     let isNews = ack == nil && entry.isToldRefused
@@ -255,6 +261,9 @@ struct EnterTable {
     put(entry, for: message)
     return isNews
   }
+
+  /// It was written under that number without an acknowledgement, and the other end of the link may refuse it.
+  mutating func wrote(_ message: EnterMessage, as number: UInt64) { change(message) { $0.writeNumber = number } }
 
   /// Of these, what the server still owes an acknowledgement for that the holder asked for, or will when it was said.
   func awaited(_ held: [HeldEnter]) -> Set<EnterMessage> {
@@ -269,6 +278,14 @@ struct EnterTable {
 
   /// Whose acknowledgement has that id.
   func message(awaiting ack: UInt64) -> EnterMessage? { asked[ack] }
+
+  /// Whose write that is.
+  func message(of write: UnconfirmedWrite) -> EnterMessage? {
+    switch write {
+    case .awaiting(let ack): asked[ack]
+    case .handedOver(let number): numbered[number]
+    }
+  }
 
   /// What an answer has ended.
   struct Answered {
@@ -292,7 +309,7 @@ struct EnterTable {
       asked[awaited] = nil
     }
     entry.standing = answered.standing
-    entry.timer = nil
+    (entry.timer, entry.writeNumber) = (nil, nil)
     let isRefused =
       switch answered.standing {
       case .refused, .breaking: true
@@ -309,7 +326,7 @@ struct EnterTable {
   /// The link is gone. Returns what waited for acknowledgements.
   mutating func endOfLink() -> [Timers.ID] {
     isOpen = false
-    asked = [:]
+    (asked, numbered) = ([:], [:])
     trials.end()
     (suspects, written) = (EnterOrder(), EnterOrder())
     var timers: [Timers.ID] = []

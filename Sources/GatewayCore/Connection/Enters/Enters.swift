@@ -222,6 +222,7 @@ final class Enters {
     if table.said(message, MessageSize(prepared), ack: ack, timer: timer, at: now) { tellAccepted(message) }
     delivery.noteWrite(of: prepared.byteCount, for: table.payer(of: message) ?? account, to: channel)
     channel.enter(prepared, ack: ack, leave: channel.sharesEntered ? undoing(of: message) : nil)
+    if ack == nil, let confirmations = channel.confirmations { table.wrote(message, as: confirmations.written) }
     return nil
   }
 
@@ -286,6 +287,13 @@ final class Enters {
     guard let message = table.message(awaiting: ack) else { return false }
     let refusal = error.map { UpstreamFailure(.refused, $0.name, serverMessage: $0.name) }
     answered(message, refusal == nil ? .said(isAcknowledged: true) : .refused(mayHaveArrived: false), refusal)
+    return true
+  }
+
+  /// What was written has not been given to the server, and will not be. False: it is none of these messages.
+  func refused(_ write: UnconfirmedWrite, _ problem: MessageProblem) -> Bool {
+    guard let message = table.message(of: write) else { return false }
+    answered(message, .refused(mayHaveArrived: false), UpstreamFailure(.refused, problem.clause))
     return true
   }
 

@@ -252,6 +252,34 @@ import Testing
       gaps(client).last == "the server refuses the message 'join': it has 5 bytes, and the server takes at most 2")
   }
 
+  /// As the host of a fleet that has the link says it.
+  @Test func whatTheOtherEndOfTheLinkDoesNotGiveToTheServerIsToldByAGap() {
+    let client = subscriber()
+    channel.confirmed = 0
+    channel.accept()
+    client.read()
+    let other = subscriber(#"{"upstream":"chat","enter":[{"event":"watch","ack":true}]}"#, uid: 2)
+    channel.refuse(.handedOver(number: 1))
+    channel.refuse(.awaiting(ack: 0))
+    let problem = "it has 101 bytes, and the server takes at most 100"
+    #expect(gaps(client) == ["the server refuses the message 'join': \(problem)"])
+    let error = other.readValues().last?["error"]
+    #expect(error?["data"]?["message"]?.stringValue == problem)
+    // It was not entered: nothing is to be left.
+    client.disconnect()
+    #expect(channel.written == [#"join ["a"]"#, "watch []#0"])
+  }
+
+  @Test func whatIsEnteredOnAnotherLinkIsNotRefusedByTheNumberOfTheLastOne() {
+    let client = subscriber()
+    channel.confirmed = 0
+    channel.accept()
+    reconnect()
+    client.read()
+    channel.refuse(.handedOver(number: 1))
+    #expect(gaps(client) == [])
+  }
+
   @Test func anUpstreamThatIsAskedByNamesHasNothingToEnter() {
     harness.upstream.confirmedInterests = .all
     let lines = harness.client().call("subscribe", Self.room)
