@@ -1,55 +1,42 @@
 /// What one channel of a host has said in a conversation and the holder has not confirmed. It is written again on every
 /// new connection to the engine, before anything new; the numbers make that harmless.
 struct FleetFlights {
-  struct Flight {
-    var entry: FleetUpEntry
-    var bytes: Int
-  }
-
-  private var flights = Ring<Flight>()
+  private var flights = SizedRing<FleetUpEntry>()
   /// The number of the last one that was confirmed.
   private(set) var confirmed: UInt64 = 0
   /// The number of the last one.
   private(set) var last: UInt64 = 0
-  /// Bytes of what is not confirmed.
-  private(set) var bytes = 0
 
   init() {}
 
   var count: Int { flights.count }
-  var first: FleetUpEntry? { flights.look(0) { $0.entry } }
+  /// Bytes of what is not confirmed.
+  var bytes: Int { flights.bytes }
+  var first: FleetUpEntry? { flights.first }
   /// In their order.
-  var entries: [FleetUpEntry] {
-    let all = flights
-    return all.drained().map(\.entry)
-  }
+  var entries: [FleetUpEntry] { flights.elements }
 
   /// The call of a number; nil where it is confirmed, or was never said.
   subscript(number: UInt64) -> FleetUpEntry.Call? {
     // They are numbered one after the other.
-    guard let first = flights.first?.entry.number, number >= first, number - first < UInt64(flights.count) else {
+    guard let first = flights.look(0, { $0.number }), number >= first, number - first < UInt64(flights.count) else {
       return nil
     }
-    return flights.look(Int(number - first)) { $0.entry.call }
+    return flights.look(Int(number - first)) { $0.call }
   }
 
   /// Gives a call the next number.
   mutating func add(_ call: FleetUpEntry.Call, host: String, life: UInt64, conversation: UInt64) -> FleetUpEntry {
     last += 1
     let entry = FleetUpEntry(host: host, life: life, conversation: conversation, number: last, call: call)
-    let size = call.byteCount
-    bytes += size
-    flights.append(Flight(entry: entry, bytes: size))
+    flights.append(entry, bytes: call.byteCount)
     return entry
   }
 
   /// All up to that number are confirmed.
   mutating func confirm(upTo number: UInt64) {
     confirmed = max(confirmed, number)
-    while let flight = flights.first, flight.entry.number <= number {
-      bytes -= flight.bytes
-      _ = flights.popFirst()
-    }
+    while let first = flights.look(0, { $0.number }), first <= number { flights.popFirst() }
   }
 }
 

@@ -41,8 +41,7 @@ final class FleetOutcomes {
 
   private var outcomes: [String: Outcome] = [:]
   /// The oldest first.
-  private var ids = Ring<String>()
-  private var bytes = 0
+  private var ids = SizedRing<String>(limit: FleetOutcomes.limit)
 
   subscript(_ id: String) -> Outcome? { outcomes[id] }
 
@@ -51,10 +50,6 @@ final class FleetOutcomes {
     if case .failed = outcome { return }
     guard outcomes[id] == nil else { return }
     outcomes[id] = outcome
-    ids.append(id)
-    bytes += outcome.byteCount
-    while ids.count > Self.limit.count || bytes > Self.limit.bytes, let oldest = ids.popFirst() {
-      bytes -= outcomes.removeValue(forKey: oldest)?.byteCount ?? 0
-    }
+    ids.append(id, bytes: outcome.byteCount) { outcomes[$0] = nil }
   }
 }

@@ -30,13 +30,11 @@ final class FleetPublisher {
   private(set) var offset = ""
   private var session = ""
   private var hosts = 1
-  private var fresh = Ring<Fresh>()
-  private var freshBytes = 0
+  private var fresh = SizedRing<Fresh>(limit: FleetPublisher.keptLimit)
   /// What was known when the conversation began.
   private var began: (sequence: UInt64, offset: String) = (0, "")
   /// What was said last, in its order, for an engine that has lost it.
-  private var kept = Ring<FleetRecord>()
-  private var keptBytes = 0
+  private var kept = SizedRing<FleetRecord>(limit: FleetPublisher.keptLimit)
   /// The engine has everything that is kept: what is new may follow.
   private var isHealed = false
   /// The engine had no room for an event, or did not take it for another reason: it is asked about one before all others.
@@ -89,18 +87,18 @@ final class FleetPublisher {
     sequence = taken.sequence + (isKnown ? 0 : Self.skip)
     epoch = isKnown ? taken.epoch : ""
     offset = taken.resumption?.offset ?? ""
-    forgetKept()
+    kept.removeAll()
     beginnings = Ring()
     (marks, oldest) = (Ring(), 0)
-    forgetFresh()
+    fresh.removeAll()
     (unsaidEnd, saidEnd, state, isHealed, isRefused) = (nil, nil, .idle, true, false)
   }
 
   /// This host does not hold any more.
   func end() {
     own = nil
-    forgetKept()
-    forgetFresh()
+    kept.removeAll()
+    fresh.removeAll()
     (unsaidEnd, saidEnd, state, isHealed) = (nil, nil, .idle, false)
   }
 
@@ -113,8 +111,7 @@ final class FleetPublisher {
     guard let own, !isHealed else { return }
     engine.newest(of: events) { [weak self] outcome in
       guard let self, self.own == own, case .done(let newest) = outcome, !isHealed else { return }
-      let all = kept
-      let missing = all.drained().drop { $0.position <= newest?.position ?? .start }
+      let missing = kept.elements.drop { $0.position <= newest?.position ?? .start }
       if isRefused, let first = missing.first { return probe(first, own) }
       // In one step: what is kept, and then the opening for what is new.
       for record in missing { append(record) }
@@ -152,7 +149,7 @@ final class FleetPublisher {
     (session, offset) = (resumption?.session ?? "", resumption?.offset ?? "")
     self.hosts = hosts
     began = (sequence, offset)
-    forgetFresh()
+    fresh.removeAll()
     (state, unsaidEnd, saidEnd) = (.opening, nil, nil)
     if isHealed { sayOpening() }
   }
@@ -189,9 +186,9 @@ final class FleetPublisher {
     keep(FleetRecord(position: FleetPosition(opened.conversation, 0), fields: fields))
     beginnings.append(FleetPosition(opened.conversation, first))
     trimBeginnings()
-    let waiting = fresh
-    forgetFresh()
-    for event in waiting.drained() { say(event.fields, event.number, opened.conversation) }
+    let waiting = fresh.elements
+    fresh.removeAll()
+    for event in waiting { say(event.fields, event.number, opened.conversation) }
     onOpen(opened)
   }
 
@@ -200,7 +197,7 @@ final class FleetPublisher {
     guard state != .idle else { return }
     // Nothing of it was said: a recovery begins where this conversation began.
     if state == .opening { (sequence, offset) = began }
-    forgetFresh()
+    fresh.removeAll()
     state = .idle
     if isHealed { sayEnd(failure) } else { unsaidEnd = failure }
   }
@@ -234,21 +231,13 @@ final class FleetPublisher {
     if let offset { self.offset = offset }
     switch state {
     case .idle: break
-    case .opening: keepFresh(Fresh(number: sequence, fields: entry.fields))
+    // What there is no room for is missing: its number is given.
+    case .opening:
+      let fields = entry.fields
+      fresh.append(Fresh(number: sequence, fields: fields), bytes: fields.byteCount)
     case .open(let conversation): say(entry.fields, sequence, conversation)
     }
   }
-
-  /// Until it has the number of its conversation. What there is no room for is missing: its number is given.
-  private func keepFresh(_ event: Fresh) {
-    fresh.append(event)
-    freshBytes += event.fields.byteCount
-    while fresh.count > Self.keptLimit.count || freshBytes > Self.keptLimit.bytes, let gone = fresh.popFirst() {
-      freshBytes -= gone.fields.byteCount
-    }
-  }
-
-  private func forgetFresh() { (fresh, freshBytes) = (Ring(), 0) }
 
   private func say(_ fields: FleetFields, _ number: UInt64, _ conversation: UInt64) {
     let record = FleetRecord(position: FleetPosition(conversation, number), fields: fields)
@@ -289,15 +278,7 @@ final class FleetPublisher {
     }
   }
 
-  private func keep(_ record: FleetRecord) {
-    kept.append(record)
-    keptBytes += record.byteCount
-    while kept.count > Self.keptLimit.count || keptBytes > Self.keptLimit.bytes, let gone = kept.popFirst() {
-      keptBytes -= gone.byteCount
-    }
-  }
-
-  private func forgetKept() { (kept, keptBytes) = (Ring(), 0) }
+  private func keep(_ record: FleetRecord) { kept.append(record, bytes: record.byteCount) }
 
   private func append(_ record: FleetRecord) {
     engine.append(record.fields, to: events, at: record.position) { [weak self] outcome in

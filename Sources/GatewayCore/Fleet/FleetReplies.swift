@@ -7,8 +7,7 @@ final class FleetReplies {
   private let engine: any FleetEngine
   /// How many replies each host has.
   private var counts: [String: UInt64] = [:]
-  private var told = Ring<FleetDone>()
-  private var toldBytes = 0
+  private var told = SizedRing<FleetDone>(limit: FleetReplies.limit)
   private var isHealed = true
   /// Hosts to whom the engine lets nothing be told, such as where one of their keys is something else.
   private var refused: Set<String> = []
@@ -39,11 +38,7 @@ final class FleetReplies {
   }
 
   private func tell(_ done: FleetDone) {
-    told.append(done)
-    toldBytes += done.byteCount
-    while told.count > Self.limit.count || toldBytes > Self.limit.bytes, let gone = told.popFirst() {
-      toldBytes -= gone.byteCount
-    }
+    told.append(done, bytes: done.byteCount)
     if isHealed, !refused.contains(done.host) { run(done) }
   }
 
@@ -69,8 +64,7 @@ final class FleetReplies {
     guard !refused.isEmpty else { return }
     // By the first for a host it is seen whether the engine takes the others.
     var firsts: [String: FleetDone] = [:]
-    let all = told
-    for done in all.drained() where refused.contains(done.host) && firsts[done.host] == nil { firsts[done.host] = done }
+    for done in told.elements where refused.contains(done.host) && firsts[done.host] == nil { firsts[done.host] = done }
     refused = Set(firsts.keys)
     for first in firsts.values { probe(first) }
   }
@@ -86,8 +80,7 @@ final class FleetReplies {
   }
 
   private func tellAgain(_ isMeant: (String) -> Bool) {
-    let all = told
-    for done in all.drained() where isMeant(done.host) { run(done) }
+    for done in told.elements where isMeant(done.host) { run(done) }
   }
 }
 
