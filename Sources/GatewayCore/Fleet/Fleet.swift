@@ -108,7 +108,7 @@ final class Fleet {
     var holder: FleetHolder?
     if options.hold.mayHold {
       let made = FleetHolder(own, connector, engine: engine, timers: seams.timers, random: seams.random) { [link] in
-        link.tops
+        link.hearing.tops
       }
       made.onWant = { [weak self] in self?.onWant(place, $0) }
       made.trouble = { [weak self] in self?.trouble(place) }

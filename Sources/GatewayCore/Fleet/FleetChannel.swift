@@ -80,8 +80,7 @@ final class FleetChannel {
       end(UpstreamFailure(DownReason(rawValue: reason) ?? .closed, detail))
     case (.reaching, .open), (.waiting, .open):
       // An epoch counts also where nothing was heard in it: a program may come back with a place in it.
-      owner?.channel(
-        self, at: EventPlace(epoch: marker.epoch, sequence: max(marker.sequence, link.told) + 1, time: 0))
+      tellPlace()
       advance()
     case (.open, .open), (.away, .open), (.reaching, .take), (.reaching, .down), (.waiting, .take), (.ended, _): break
     }
@@ -129,7 +128,7 @@ final class FleetChannel {
     switch state {
     case .reaching, .waiting:
       stopTimer()
-      guard let present = link.present, let life = link.speakingLife else {
+      guard let present = link.hearing.present, let life = link.speakingLife else {
         state = .waiting
         return tellTrouble()
       }
@@ -162,10 +161,12 @@ final class FleetChannel {
     state = .open(conversation)
     for interest in wanted { link.say(.want(interest), now: true) }
     // What was said before and is not kept there any more is missing, and the epoch is known, before anything is said.
-    if let epoch = link.epoch {
-      owner?.channel(self, at: EventPlace(epoch: epoch, sequence: max(link.sequence, link.told) + 1, time: 0))
-    }
+    tellPlace()
     owner?.channelOpened(self)
+  }
+
+  private func tellPlace() {
+    if let place = link.hearing.nextPlace { owner?.channel(self, at: place) }
   }
 
   func lostEngine(_ failure: UpstreamFailure) {

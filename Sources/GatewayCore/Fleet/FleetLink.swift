@@ -9,26 +9,8 @@ final class FleetLink {
   private var presence: FleetPresence
   private var presenceTimer: Timers.ID?
   private weak var channel: FleetChannel?
-  /// How far the events and the replies were told, or passed over.
-  private(set) var read = FleetPosition.start
-  private var readReplies = FleetPosition.start
-  /// It is known that the present server goes on from where events were read last.
-  private var goesOn = true
-  /// Up to which number the present epoch was told: its events may be read again.
-  private(set) var told: UInt64 = 0
-  /// The same of the epochs before it.
-  private var toldBefore: [(epoch: String, number: UInt64)] = []
-  private static let epochLimit = 16
-  private var repliesRead = 0
-  /// Replies between two that the engine forgets.
-  private static let trimStep = 256
-  /// The conversation that is open there, whether this host takes part in it or not.
-  private(set) var present: UInt64?
-  /// The epoch of what is read; nil before the first marker.
-  private(set) var epoch: String?
-  private(set) var tops = FleetTops()
-  /// The number of the last event of what is read.
-  private(set) var sequence: UInt64 = 0
+  /// How far it has read.
+  private(set) var hearing = FleetHearing()
   /// What was said in the conversation of this number, in one life.
   private(set) var flights = FleetFlights()
   private(set) var conversation: UInt64 = 0
@@ -133,44 +115,30 @@ final class FleetLink {
 
   /// First the replies: what was answered in a conversation is heard before its end.
   private func readOn() {
-    engine.readOn(place.key(.replies(host: host)), after: readReplies, for: self)
+    readReplies()
     readEvents()
+  }
+
+  private func readReplies() {
+    engine.readOn(place.key(.replies(host: host)), after: hearing.readReplies, for: self)
   }
 
   private func readEvents() {
     guard let run = engine.server?.run else { return }
-    guard !goesOn else { return engine.readOn(place.key(.events), after: read, for: self) }
+    guard !hearing.goesOn else { return engine.readOn(place.key(.events), after: hearing.read, for: self) }
     // A server that was master once more than one was has had markers that no other has, nor that one itself once it has
     // followed another.
     engine.newest(of: place.key(.events)) { [weak self] outcome in
       guard let self, channel != nil, engine.server?.run == run else { return }
+      var newest: FleetRecord?
       switch outcome {
-      case .done(let newest?):
-        if newest.position.conversation < read.conversation || isOfAnotherConversation(newest) {
-          goBack(to: newest.position)
-        }
-      case .done(nil), .refused: break
+      case .done(let record): newest = record
+      case .refused: break
       case .fenced, .unanswered, .uncopied: return
       }
-      goesOn = true
-      engine.readOn(place.key(.events), after: read, for: self)
+      if hearing.goOn(to: newest) { readReplies() }
+      engine.readOn(place.key(.events), after: hearing.read, for: self)
     }
-  }
-
-  /// Two servers may have given the same number, while one of them did not know that it was replaced.
-  private func isOfAnotherConversation(_ record: FleetRecord) -> Bool {
-    guard record.position.conversation == read.conversation, let entry = FleetEntry(record.fields) else { return false }
-    let other = if case .marker(let marker) = entry { marker.epoch } else { entry.head?.epoch }
-    return other.map { $0 != epoch } ?? false
-  }
-
-  /// To the beginning of a conversation: its opening is read again, and what was told of it is not told again. The replies
-  /// are read from there on as well.
-  private func goBack(to position: FleetPosition) {
-    readReplies = min(readReplies, FleetPosition(position.conversation - min(1, position.conversation), .max))
-    engine.readOn(place.key(.replies(host: host)), after: readReplies, for: self)
-    read = FleetPosition(position.conversation - min(1, position.conversation), .max)
-    present = nil
   }
 
   // MARK: - Saying
@@ -180,11 +148,11 @@ final class FleetLink {
   /// host has left for another, which a failover has undone.
   func canTakePart(in conversation: UInt64, _ life: UInt64) -> Bool {
     guard life == spokenLife, conversation <= self.conversation else { return true }
-    return conversation == self.conversation && epoch == spokenEpoch && flights.last == 0
+    return conversation == self.conversation && hearing.epoch == spokenEpoch && flights.last == 0
   }
 
   /// Whether the present conversation has the epoch of the last one that this host took part in.
-  var goesOnInItsEpoch: Bool { spokenEpoch != nil && spokenEpoch == epoch }
+  var goesOnInItsEpoch: Bool { spokenEpoch != nil && spokenEpoch == hearing.epoch }
 
   /// Asks for another life; until it has begun nothing can be said.
   func renewLife() {
@@ -194,7 +162,7 @@ final class FleetLink {
 
   /// A conversation that this host takes part in, by a new channel.
   func takePart(in conversation: UInt64, _ life: UInt64) {
-    (self.conversation, spokenLife, spokenEpoch) = (conversation, life, epoch)
+    (self.conversation, spokenLife, spokenEpoch) = (conversation, life, hearing.epoch)
     (flights, isRefused) = (FleetFlights(), false)
   }
 
@@ -321,7 +289,8 @@ final class FleetLink {
     channel?.end(UpstreamFailure(.fleet, "another daemon of the fleet is called \(settings.host) as well"))
     settings.host = host
     box.rename(host)
-    (readReplies, flights, conversation, spokenEpoch) = (.start, FleetFlights(), 0, nil)
+    hearing.forgetReplies()
+    (flights, conversation, spokenEpoch) = (FleetFlights(), 0, nil)
     presence = FleetPresence(adopt: settings.adopt, last: presence.last)
     if engine.server != nil { tell(.gained) }
   }
@@ -376,11 +345,7 @@ final class FleetLink {
 
   /// Events that this host has not read, as far as the lease tells; nil while it reads none.
   var behind: UInt64? {
-    guard channel != nil, let record = roster.record else { return nil }
-    guard record.sequence > sequence else { return 0 }
-    let distance = record.sequence - sequence
-    // A holder leaves numbers out only where it begins another epoch, which it says when its link is open.
-    return record.isOpen && record.epoch == epoch ? distance : distance % FleetPublisher.skip
+    channel == nil ? nil : roster.record.map { hearing.behind($0) }
   }
 }
 
@@ -395,7 +360,7 @@ extension FleetLink: FleetEngineReceiver {
 
   func engineLost(_ failure: UpstreamFailure) {
     roster.engineLost()
-    goesOn = false
+    hearing.engineLost()
     tell(.lost)
     channel?.lostEngine(failure)
   }
@@ -406,16 +371,14 @@ extension FleetLink: FleetEngineReceiver {
       switch key.part {
       case .events: take(record, channel)
       case .replies:
-        guard record.position > readReplies else { continue }
-        readReplies = record.position
+        guard hearing.take(reply: record.position) else { continue }
         // Numbers of an earlier life are of other calls.
         if record.position.conversation == conversation, let reply = FleetReplyEntry(record.fields),
           reply.life.map({ $0 == spokenLife }) ?? true
         {
           channel.take(reply.call)
         }
-        repliesRead += 1
-        if repliesRead.isMultiple(of: Self.trimStep) { engine.trim(key, before: readReplies) }
+        if hearing.mayTrimReplies { engine.trim(key, before: hearing.readReplies) }
       case .lease, .up, .hosts, .box, .adopted: continue
       }
     }
@@ -433,54 +396,15 @@ extension FleetLink: FleetEngineReceiver {
   }
 
   private func take(_ record: FleetRecord, _ channel: FleetChannel) {
-    guard record.position > read else { return }
-    guard let entry = FleetEntry(record.fields), record.position.number > 0 || entry.head == nil else {
-      read = record.position
-      return
-    }
-    let position = record.position
-    if case .marker(let marker) = entry {
-      _ = take(marker, at: position, channel)
-    } else {
-      if let begun = entry.head?.epoch, position.conversation != present || begun != epoch {
-        // The engine has forgotten the opening by now.
-        let before = FleetPosition(position.conversation, position.number - 1)
-        let opening = FleetMarker(.open(hosts: 1), term: tops.term, epoch: begun, sequence: before.number)
-        guard take(opening, at: before, channel) else { return }
+    while let heard = hearing.next(in: record, isInConversation: channel.isInConversation) {
+      switch heard {
+      case .nextConversation: return channel.end(UpstreamFailure(.fleet, "the link of the fleet was opened anew"))
+      case .marker(let marker):
+        let isNews = channel.state != .reaching
+        channel.take(marker)
+        if case .down = marker.kind, isNews { onDown() }
+      case .event(let entry): channel.take(entry, at: record.position, epoch: hearing.epoch)
       }
-      tops.note(position)
-      (read, sequence) = (position, position.number)
-      guard position.number > told else { return }
-      told = position.number
-      channel.take(entry, at: position, epoch: epoch)
     }
-  }
-
-  /// Another epoch, or the same again. Numbers of one say nothing of another: two masters may have gone on at the same place.
-  private func enter(_ epoch: String) {
-    guard epoch != self.epoch else { return }
-    if let last = self.epoch { toldBefore.append((last, told)) }
-    let known = toldBefore.lastIndex { $0.epoch == epoch }
-    (self.epoch, told) = (epoch, known.map { toldBefore.remove(at: $0).number } ?? 0)
-    if toldBefore.count > Self.epochLimit { toldBefore.removeFirst() }
-  }
-
-  /// False for an opening that ends a conversation: it is for the next channel, and so is what stands behind it.
-  private func take(_ marker: FleetMarker, at position: FleetPosition, _ channel: FleetChannel) -> Bool {
-    if case .open = marker.kind, channel.isInConversation {
-      channel.end(UpstreamFailure(.fleet, "the link of the fleet was opened anew"))
-      return false
-    }
-    tops.note(marker, at: position)
-    (read, sequence) = (position, marker.sequence)
-    present = nil
-    if case .open = marker.kind {
-      present = position.conversation
-      enter(marker.epoch)
-    }
-    let isNews = channel.state != .reaching
-    channel.take(marker)
-    if case .down = marker.kind, isNews { onDown() }
-    return true
   }
 }

@@ -20,7 +20,8 @@ enum FleetDocument {
       $0.bool(holder?.holds == true)
       $0.member("holder", holderName(link.roster.lastRecord, holder, fleet))
       $0.member("term", Int(clamping: term(link, holder)))
-      $0.member("conversation", Int(clamping: max(link.tops.conversation, link.roster.lastRecord?.conversation ?? 0)))
+      $0.member(
+        "conversation", Int(clamping: max(link.hearing.tops.conversation, link.roster.lastRecord?.conversation ?? 0)))
       let own = holder?.lease.mayWriteUntil.map { max(.zero, $0 - now) }
       $0.member("lease", (holder?.holds == true ? own ?? .zero : link.roster.leaseLeft)?.milliseconds)
       $0.member("behind", link.behind.map { Int(clamping: $0) })
@@ -46,7 +47,7 @@ enum FleetDocument {
   }
 
   private static func term(_ link: FleetLink, _ holder: FleetHolder?) -> UInt64 {
-    max(link.tops.term, holder?.lease.own?.term ?? 0, link.roster.lastRecord?.own?.term ?? 0)
+    max(link.hearing.tops.term, holder?.lease.own?.term ?? 0, link.roster.lastRecord?.own?.term ?? 0)
   }
 
   private static func warning(_ fleet: Fleet) -> String? {

@@ -217,7 +217,7 @@ import Testing
     #expect(link.behind == 0)
     scene.open(next, epoch: "e2", sequence: 3 + FleetPublisher.skip)
     scene.turn(by: .seconds(2))
-    #expect(link.behind == 0 && link.sequence == 3 + FleetPublisher.skip)
+    #expect(link.behind == 0 && link.hearing.sequence == 3 + FleetPublisher.skip)
     // Two that were not read.
     scene.run(FleetBeat(place: scene.place, own: next, sequence: 5 + FleetPublisher.skip))
     scene.turn(by: .seconds(2))

@@ -86,7 +86,9 @@ final class FleetRigHost {
     engine.way.doubled = 20
     link = FleetLink(settings, engine: engine, timers: timers, life: UInt64(clock.wallMilliseconds))
     rig = FleetRigConnector(world.server, self)
-    holder = FleetHolder(settings, rig, engine: engine, timers: timers, random: world.random) { [link] in link.tops }
+    holder = FleetHolder(settings, rig, engine: engine, timers: timers, random: world.random) { [link] in
+      link.hearing.tops
+    }
     program = FleetRigProgram(self, world)
     keeper = HolderKeeper(self)
     holder.wallMilliseconds = { [unowned world] in 1_000_000 + world.time.now.nanoseconds / 1_000_000 }
