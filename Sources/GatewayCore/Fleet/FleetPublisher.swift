@@ -35,10 +35,8 @@ final class FleetPublisher {
   private var began: (sequence: UInt64, offset: String) = (0, "")
   /// What was said last, in its order, for an engine that has lost it.
   private var kept = SizedRing<FleetRecord>(limit: FleetPublisher.keptLimit)
-  /// The engine has everything that is kept: what is new may follow.
-  private var isHealed = false
-  /// The engine had no room for an event, or did not take it for another reason: it is asked about one before all others.
-  private var isRefused = false
+  /// How that, and what follows it, gets to the engine.
+  private var flow = FleetFlow.lost
   /// An end that the engine has not confirmed.
   private var unsaidEnd: UpstreamFailure?
   /// The last one that it has confirmed, and which place it has: an engine that has lost it is told once more.
@@ -91,7 +89,7 @@ final class FleetPublisher {
     beginnings = Ring()
     (marks, oldest) = (Ring(), 0)
     fresh.removeAll()
-    (unsaidEnd, saidEnd, state, isHealed, isRefused) = (nil, nil, .idle, true, false)
+    (unsaidEnd, saidEnd, state, flow) = (nil, nil, .idle, .open)
   }
 
   /// This host does not hold any more.
@@ -99,23 +97,24 @@ final class FleetPublisher {
     own = nil
     kept.removeAll()
     fresh.removeAll()
-    (unsaidEnd, saidEnd, state, isHealed) = (nil, nil, .idle, false)
+    (unsaidEnd, saidEnd, state, flow) = (nil, nil, .idle, .lost)
   }
 
   // MARK: - The engine
 
-  func engineLost() { isHealed = false }
+  /// What it has refused it is still asked about before all else.
+  func engineLost() { if flow == .open { flow = .lost } }
 
   /// The term is known to go on at the engine that was reached again.
   func heal() {
-    guard let own, !isHealed else { return }
+    guard let own, flow != .open else { return }
     engine.newest(of: events) { [weak self] outcome in
-      guard let self, self.own == own, case .done(let newest) = outcome, !isHealed else { return }
+      guard let self, self.own == own, case .done(let newest) = outcome, flow != .open else { return }
       let missing = kept.elements.drop { $0.position <= newest?.position ?? .start }
-      if isRefused, let first = missing.first { return probe(first, own) }
+      if flow == .refused, let first = missing.first { return probe(first, own) }
       // In one step: what is kept, and then the opening for what is new.
       for record in missing { append(record) }
-      (isHealed, isRefused) = (true, false)
+      flow = .open
       if let end = unsaidEnd ?? lostEnd(newest) { sayEnd(end) }
       if state == .opening { sayOpening() }
     }
@@ -130,10 +129,10 @@ final class FleetPublisher {
   /// Says one of the events that were refused; the others follow it.
   private func probe(_ record: FleetRecord, _ own: FleetOwn) {
     engine.append(record.fields, to: events, at: record.position) { [weak self] outcome in
-      guard let self, self.own == own else { return }
+      guard let self, self.own == own, flow == .refused else { return }
       switch outcome {
       case .done, .fenced:
-        isRefused = false
+        flow = .lost
         heal()
       // The next beat asks again.
       case .refused, .unanswered, .uncopied: break
@@ -151,12 +150,12 @@ final class FleetPublisher {
     began = (sequence, offset)
     fresh.removeAll()
     (state, unsaidEnd, saidEnd) = (.opening, nil, nil)
-    if isHealed { sayOpening() }
+    if flow == .open { sayOpening() }
   }
 
   /// After the engine refused an opening.
   func openAgain() {
-    if state == .opening, isHealed { sayOpening() }
+    if state == .opening, flow == .open { sayOpening() }
   }
 
   private func sayOpening() {
@@ -199,7 +198,7 @@ final class FleetPublisher {
     if state == .opening { (sequence, offset) = began }
     fresh.removeAll()
     state = .idle
-    if isHealed { sayEnd(failure) } else { unsaidEnd = failure }
+    if flow == .open { sayEnd(failure) } else { unsaidEnd = failure }
   }
 
   private func sayEnd(_ failure: UpstreamFailure) {
@@ -220,7 +219,7 @@ final class FleetPublisher {
   }
 
   private func sayEndAgain() {
-    if isHealed, state == .idle, let unsaidEnd { sayEnd(unsaidEnd) }
+    if flow == .open, state == .idle, let unsaidEnd { sayEnd(unsaidEnd) }
   }
 
   // MARK: - Events
@@ -242,7 +241,7 @@ final class FleetPublisher {
   private func say(_ fields: FleetFields, _ number: UInt64, _ conversation: UInt64) {
     let record = FleetRecord(position: FleetPosition(conversation, number), fields: fields)
     keep(record)
-    if isHealed { append(record) }
+    if flow == .open { append(record) }
     if number.isMultiple(of: Self.trimStep) { trim(at: number) }
   }
 
@@ -265,7 +264,7 @@ final class FleetPublisher {
     while beginnings.count > 1, let second = beginnings.look(1, { $0 }), second.number <= number {
       _ = beginnings.popFirst()
     }
-    guard let first = beginnings.first, first.number <= number, isHealed else { return }
+    guard let first = beginnings.first, first.number <= number, flow == .open else { return }
     engine.trim(events, before: FleetPosition(first.conversation, number))
   }
 
@@ -273,7 +272,7 @@ final class FleetPublisher {
   private func trimBeginnings() {
     guard beginnings.count > Self.conversationLimit else { return }
     while beginnings.count > Self.conversationLimit { _ = beginnings.popFirst() }
-    if let first = beginnings.first, isHealed {
+    if let first = beginnings.first, flow == .open {
       engine.trim(events, before: FleetPosition(first.conversation, 0))
     }
   }
@@ -287,8 +286,7 @@ final class FleetPublisher {
       // A repetition, or the end of the term: the next beat says which.
       case .fenced: self?.onDoubt()
       case .refused:
-        self?.isHealed = false
-        self?.isRefused = true
+        self?.flow = .refused
         self?.onDoubt()
       }
     }

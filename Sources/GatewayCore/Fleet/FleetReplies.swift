@@ -9,7 +9,8 @@ final class FleetReplies {
   private var counts: [String: UInt64] = [:]
   private var told = SizedRing<FleetDone>(limit: FleetReplies.limit)
   private var isHealed = true
-  /// Hosts to whom the engine lets nothing be told, such as where one of their keys is something else.
+  /// Hosts to whom the engine lets nothing be told, such as where one of their keys is something else: for each it is as
+  /// `FleetFlow.refused` says.
   private var refused: Set<String> = []
   var onFenced: () -> Void = {}
 

@@ -1,0 +1,13 @@
+/// Whether what is new is said to an engine at once, or waits until it has what was said before.
+///
+/// An engine that is reached again is told what it may have lost. One that has refused something, such as without room, is
+/// asked with the first of that alone, now and then, and told the rest once it has taken it: all of it each time would be more
+/// and more that it refuses.
+enum FleetFlow: Equatable, Sendable {
+  /// It is said at once. May become `lost`, `refused`.
+  case open
+  /// The engine is not reached, or was not told yet what it may have lost. May become `open`.
+  case lost
+  /// The engine has refused something. May become `lost` or `open`.
+  case refused
+}
