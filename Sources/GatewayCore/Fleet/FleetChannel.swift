@@ -128,20 +128,20 @@ final class FleetChannel {
     switch state {
     case .reaching, .waiting:
       stopTimer()
-      guard let present = link.hearing.present, let life = link.speakingLife else {
+      guard let part = link.part else {
         state = .waiting
         return tellTrouble()
       }
-      guard link.canTakePart(in: present, life) else {
+      guard link.speech.mayTake(part) else {
         state = .waiting
         return link.renewLife()
       }
-      open(present, life)
+      open(part)
     case .away(let conversation):
       guard link.speakingLife != nil else { return }
       stopTimer()
       // In one step: nothing new goes out before what was said before, nor between that and what follows.
-      link.sayAgain()
+      link.speech.sayAgain()
       state = .open(conversation)
     case .open, .ended: break
     }
@@ -155,11 +155,11 @@ final class FleetChannel {
     if let trouble { owner?.channel(self, waitsFor: trouble.failure) }
   }
 
-  private func open(_ conversation: UInt64, _ life: UInt64) {
-    isRecovered = link.goesOnInItsEpoch && link.flights.count == 0
-    link.takePart(in: conversation, life)
-    state = .open(conversation)
-    for interest in wanted { link.say(.want(interest), now: true) }
+  private func open(_ part: FleetSpeech.Part) {
+    isRecovered = link.speech.stands(in: part.epoch)
+    link.speech.take(part)
+    state = .open(part.conversation)
+    for interest in wanted { link.speech.say(.want(interest)) }
     // What was said before and is not kept there any more is missing, and the epoch is known, before anything is said.
     tellPlace()
     owner?.channelOpened(self)
@@ -238,7 +238,7 @@ final class FleetChannel {
     case .reaching, .waiting, .ended: return
     }
     switch reply {
-    case .written(let number): link.confirm(upTo: number)
+    case .written(let number): link.speech.confirm(upTo: number)
     case .acknowledged(let id, let answer): acknowledged(id, answer, owner)
     case .progressed(let id, let answer):
       if answer.isOmitted {
@@ -249,7 +249,7 @@ final class FleetChannel {
       }
     case .failed(let id, let error): owner.channel(self, failed: id, error)
     case .refused(let number, let problem):
-      switch link.flights[number] {
+      switch link.speech.flights[number] {
       case .write(_, let ack, _), .enter(_, let ack, _):
         owner.channel(self, refused: ack.map { .awaiting(ack: $0) } ?? .handedOver(number: number), problem)
       case .leave, .answer, .decline, .forget, .want, .drop, nil: break
@@ -271,11 +271,7 @@ final class FleetChannel {
   }
 
   private func say(_ call: FleetUpEntry.Call) {
-    switch state {
-    case .open: link.say(call, now: true)
-    case .away: link.say(call, now: false)
-    case .reaching, .waiting, .ended: break
-    }
+    if isInConversation { link.speech.say(call) }
   }
 }
 
@@ -327,11 +323,12 @@ extension FleetChannel: UpstreamChannel {
   }
 
   /// What the holder has not confirmed, and so may be lost with it.
-  var unsentBytes: Int { link.flights.bytes }
+  var unsentBytes: Int { flights.bytes }
   var confirmations: WriteConfirmations? {
-    WriteConfirmations(written: link.flights.last, confirmed: link.flights.confirmed)
+    WriteConfirmations(written: flights.last, confirmed: flights.confirmed)
   }
-  var isCongested: Bool { link.flights.bytes > Self.byteLimit || link.flights.count > Self.countLimit || !isOpen }
+  var isCongested: Bool { flights.bytes > Self.byteLimit || flights.count > Self.countLimit || !isOpen }
+  private var flights: FleetFlights { link.speech.flights }
   private static let byteLimit = 1 << 20
   private static let countLimit = 4_096
 

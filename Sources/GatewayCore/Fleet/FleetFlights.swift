@@ -26,9 +26,10 @@ struct FleetFlights {
   }
 
   /// Gives a call the next number.
-  mutating func add(_ call: FleetUpEntry.Call, host: String, life: UInt64, conversation: UInt64) -> FleetUpEntry {
+  mutating func add(_ call: FleetUpEntry.Call, as part: FleetSpeech.Part) -> FleetUpEntry {
     last += 1
-    let entry = FleetUpEntry(host: host, life: life, conversation: conversation, number: last, call: call)
+    let entry = FleetUpEntry(
+      host: part.host, life: part.life, conversation: part.conversation, number: last, call: call)
     flights.append(entry, bytes: call.byteCount)
     return entry
   }

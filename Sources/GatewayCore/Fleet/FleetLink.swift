@@ -2,8 +2,6 @@
 /// in the present conversation. Channels come and go above it, the engine below it.
 final class FleetLink {
   private(set) var settings: FleetSettings
-  /// Where all hosts say what they want to have said.
-  private let up: FleetKey
   let engine: any FleetEngine
   let timers: Timers
   private var presence: FleetPresence
@@ -11,14 +9,7 @@ final class FleetLink {
   private weak var channel: FleetChannel?
   /// How far it has read.
   private(set) var hearing = FleetHearing()
-  /// What was said in the conversation of this number, in one life.
-  private(set) var flights = FleetFlights()
-  private(set) var conversation: UInt64 = 0
-  private var spokenLife: UInt64 = 0
-  private var spokenEpoch: String?
-  /// The engine has refused something of it.
-  private var isRefused = false
-  private var refusedTimer: Timers.ID?
+  let speech: FleetSpeech
   /// What this host says of itself.
   var details: FleetHostDetails {
     didSet { if details != oldValue { act(presence.handle(.rang, at: timers.now)) } }
@@ -50,11 +41,11 @@ final class FleetLink {
     details: FleetHostDetails = FleetHostDetails()
   ) {
     self.settings = settings
-    up = settings.place.key(.up)
     self.engine = engine
     self.timers = timers
     self.details = details
     presence = FleetPresence(adopt: settings.adopt, last: life)
+    speech = FleetSpeech(settings.place, engine: engine, timers: timers)
     box = FleetBox(settings.place, host: settings.host, engine: engine, timers: timers)
     roster = FleetRoster(settings, engine: engine, timers: timers)
     roster.onLook = { [weak self] in
@@ -73,6 +64,11 @@ final class FleetLink {
   var life: UInt64? { presence.life }
   /// The life in which something may be said: where each durable send is, is known.
   var speakingLife: UInt64? { box.isSettled && roster.record != nil ? presence.life : nil }
+  /// How it could take part in the present conversation; nil where there is none, or nothing may be said.
+  var part: FleetSpeech.Part? {
+    guard let conversation = hearing.present, let life = speakingLife else { return nil }
+    return FleetSpeech.Part(host: host, life: life, conversation: conversation, epoch: hearing.epoch)
+  }
 
   // MARK: - Channels
 
@@ -110,6 +106,7 @@ final class FleetLink {
   func ended(_ channel: FleetChannel) {
     guard channel === self.channel else { return }
     self.channel = nil
+    speech.pause()
     for key in [place.key(.replies(host: host)), place.key(.events)] { engine.readNoMore(key, for: self) }
   }
 
@@ -141,80 +138,13 @@ final class FleetLink {
     }
   }
 
-  // MARK: - Saying
-
-  /// Whether the present life can take part in a conversation. Numbers begin anew with each channel, and those of one life in
-  /// one conversation name one call each: not where an earlier channel has said something in it, and not in one that this
-  /// host has left for another, which a failover has undone.
-  func canTakePart(in conversation: UInt64, _ life: UInt64) -> Bool {
-    guard life == spokenLife, conversation <= self.conversation else { return true }
-    return conversation == self.conversation && hearing.epoch == spokenEpoch && flights.last == 0
-  }
-
-  /// Whether the present conversation has the epoch of the last one that this host took part in.
-  var goesOnInItsEpoch: Bool { spokenEpoch != nil && spokenEpoch == hearing.epoch }
+  // MARK: - The life
 
   /// Asks for another life; until it has begun nothing can be said.
   func renewLife() {
     box.lifeEnded()
     tell(.renew)
   }
-
-  /// A conversation that this host takes part in, by a new channel.
-  func takePart(in conversation: UInt64, _ life: UInt64) {
-    (self.conversation, spokenLife, spokenEpoch) = (conversation, life, hearing.epoch)
-    (flights, isRefused) = (FleetFlights(), false)
-  }
-
-  /// Says something in the present conversation; `now: false` keeps it for `sayAgain`.
-  func say(_ call: FleetUpEntry.Call, now: Bool) {
-    let entry = flights.add(call, host: host, life: spokenLife, conversation: conversation)
-    if now, !isRefused { append(entry) }
-  }
-
-  /// Everything that is not confirmed, before anything new.
-  func sayAgain() {
-    isRefused = false
-    for entry in flights.entries { append(entry) }
-  }
-
-  private func append(_ entry: FleetUpEntry) {
-    engine.append(entry.fields, to: up, at: nil) { [weak self] outcome in
-      if case .refused = outcome { self?.noteRefusal() }
-    }
-  }
-
-  /// There is no room, or it may not be said. The holder waits for what was refused before it takes anything behind it: the
-  /// engine is asked for the first now and then, and for the rest once it has taken that.
-  private func noteRefusal() {
-    guard !isRefused else { return }
-    isRefused = true
-    probeLater()
-  }
-
-  private func probeLater() {
-    timers.cancel(refusedTimer)
-    refusedTimer = timers.after(FleetRefusal.pause) { [weak self] in self?.probe() }
-  }
-
-  private func probe() {
-    guard isRefused, channel?.isOpen == true else { return }
-    guard let first = flights.first else { return isRefused = false }
-    engine.append(first.fields, to: up, at: nil) { [weak self] outcome in
-      guard let self, isRefused else { return }
-      switch outcome {
-      case .done, .fenced: sayAgain()
-      case .refused: probeLater()
-      // Everything is said again on the next connection.
-      case .unanswered, .uncopied: break
-      }
-    }
-  }
-
-  /// The holder has written all up to that number.
-  func confirm(upTo number: UInt64) { flights.confirm(upTo: number) }
-
-  // MARK: - The life
 
   private func act(_ actions: [FleetPresence.Action]) {
     for action in actions { act(action) }
@@ -290,7 +220,7 @@ final class FleetLink {
     settings.host = host
     box.rename(host)
     hearing.forgetReplies()
-    (flights, conversation, spokenEpoch) = (FleetFlights(), 0, nil)
+    speech.forget()
     presence = FleetPresence(adopt: settings.adopt, last: presence.last)
     if engine.server != nil { tell(.gained) }
   }
@@ -341,7 +271,7 @@ final class FleetLink {
   var refusal: FleetRefusal? { joinRefusal ?? roster.refusal }
 
   /// What it has said and the holder has not confirmed.
-  var unconfirmed: Int { channel?.isInConversation == true ? flights.count : 0 }
+  var unconfirmed: Int { channel?.isInConversation == true ? speech.flights.count : 0 }
 
   /// Events that this host has not read, as far as the lease tells; nil while it reads none.
   var behind: UInt64? {
@@ -362,6 +292,7 @@ extension FleetLink: FleetEngineReceiver {
     roster.engineLost()
     hearing.engineLost()
     tell(.lost)
+    speech.pause()
     channel?.lostEngine(failure)
   }
 
@@ -372,12 +303,7 @@ extension FleetLink: FleetEngineReceiver {
       case .events: take(record, channel)
       case .replies:
         guard hearing.take(reply: record.position) else { continue }
-        // Numbers of an earlier life are of other calls.
-        if record.position.conversation == conversation, let reply = FleetReplyEntry(record.fields),
-          reply.life.map({ $0 == spokenLife }) ?? true
-        {
-          channel.take(reply.call)
-        }
+        if let reply = speech.reply(in: record) { channel.take(reply) }
         if hearing.mayTrimReplies { engine.trim(key, before: hearing.readReplies) }
       case .lease, .up, .hosts, .box, .adopted: continue
       }

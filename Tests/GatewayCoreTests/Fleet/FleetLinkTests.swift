@@ -124,14 +124,14 @@ import Testing
     owner.channel?.write(message, ack: nil)
     scene.turn(by: .seconds(1))
     followATakeOverAtAReplacedMaster(link)
-    #expect(link.conversation > conversation && link.life == 1)
+    #expect(link.speech.part.conversation > conversation && link.life == 1)
     scene.store.failOver()
     scene.turn(by: .seconds(1))
     owner.channel = link.dial(owner: owner)
     scene.turn(by: .seconds(1))
     owner.channel?.write(message, ack: nil)
     scene.turn(by: .seconds(1))
-    #expect(link.conversation == conversation && link.life == 2)
+    #expect(link.speech.part.conversation == conversation && link.life == 2)
     let said = scene.store.records(of: scene.place.key(.up), after: .start).compactMap { FleetUpEntry($0.fields) }
     #expect(said.map { [$0.life, $0.conversation, $0.number] } == [[1, conversation, 1], [2, conversation, 1]])
   }
@@ -156,7 +156,7 @@ import Testing
     owner.channel = link.dial(owner: owner)
     scene.turn(by: .seconds(1))
     followATakeOverAtAReplacedMaster(link)
-    let (run, undone) = (scene.store.run, link.conversation)
+    let (run, undone) = (scene.store.run, link.speech.part.conversation)
     scene.engine.way.isOpen = false
     scene.store.failOver()
     scene.store.beReplaced()
@@ -165,7 +165,7 @@ import Testing
     scene.turn(by: .seconds(1))
     owner.channel = link.dial(owner: owner)
     scene.turn(by: .seconds(1))
-    #expect(scene.store.run == run && undone > conversation && link.conversation == conversation)
+    #expect(scene.store.run == run && undone > conversation && link.speech.part.conversation == conversation)
   }
 
   @Test func whatAFullServerRefusesIsNotSaidMoreAndMoreOften() {
