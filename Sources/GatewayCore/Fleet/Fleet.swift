@@ -102,7 +102,7 @@ final class Fleet {
     own.agreement = agreement
     let wall = UInt64(max(0, seams.time.wallMilliseconds))
     let link = FleetLink(own, engine: engine, timers: seams.timers, life: wall, details: details(agreement))
-    link.onNamesake = { [weak self] in self?.takeAnotherName() }
+    link.lives.onNamesake = { [weak self] in self?.takeAnotherName() }
     link.onHolder = { [weak self] in self?.onHolder(place) }
     link.box.onNews = { [weak self] in self?.onSend(place, $0) }
     var holder: FleetHolder?
@@ -114,10 +114,10 @@ final class Fleet {
       made.trouble = { [weak self] in self?.trouble(place) }
       made.onCut = { [weak self] in self?.onCut(place) }
       made.onReport = { [weak self] in self?.onReport($0) }
-      made.onYield = { [link] in link.beReluctant(for: FleetLease.reluctance) }
+      made.onYield = { [link] in link.lives.beReluctant(for: FleetLease.reluctance) }
       made.wallMilliseconds = { [seams] in seams.time.wallMilliseconds }
       made.version = { [link] in link.roster.version(own.versions) }
-      made.rank = { [link] in link.roster.rank(of: link.host, prefers: link.details.prefers) }
+      made.rank = { [link] in link.roster.rank(of: link.host, prefers: link.lives.details.prefers) }
       link.onDown = { [weak made] in made?.otherClosed() }
       made.abstains = abstains
       made.publisher.historyLimit = settings.history.events
@@ -157,7 +157,7 @@ final class Fleet {
     self.abstains = abstains
     for member in members.values {
       member.holder?.abstains = abstains
-      member.link.details.mayHold = options.hold.mayHold && !abstains
+      member.link.lives.details.mayHold = options.hold.mayHold && !abstains
     }
   }
 

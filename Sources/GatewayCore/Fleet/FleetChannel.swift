@@ -104,7 +104,7 @@ final class FleetChannel {
   private func provePast() {
     guard past == .read, link.life != nil else { return }
     past = .proving
-    link.proveServer { [weak self] isProven in
+    link.lives.proveServer { [weak self] isProven in
       guard let self, past == .proving else { return }
       guard isProven else {
         past = .read
@@ -134,7 +134,7 @@ final class FleetChannel {
       }
       guard link.speech.mayTake(part) else {
         state = .waiting
-        return link.renewLife()
+        return link.lives.renew()
       }
       open(part)
     case .away(let conversation):

@@ -28,13 +28,13 @@ import Testing
 
   @Test func aSecondYieldIsNotForgottenWithTheFirst() {
     let link = link()
-    link.beReluctant(for: .seconds(60))
+    link.lives.beReluctant(for: .seconds(60))
     scene.turn(by: .seconds(40))
-    link.beReluctant(for: .seconds(60))
+    link.lives.beReluctant(for: .seconds(60))
     scene.turn(by: .seconds(30))
-    #expect(link.details.isReluctant)
+    #expect(link.lives.details.isReluctant)
     scene.turn(by: .seconds(31))
-    #expect(!link.details.isReluctant)
+    #expect(!link.lives.details.isReluctant)
   }
 
   @Test func aHostWithOtherSettingsTakesNoPartUntilItHasTheFleets() {
@@ -77,7 +77,7 @@ import Testing
   @Test func theOlderOfTwoDaemonsWithOneNameIsToldAsSoonAsTheYoungerHasJoined() {
     let link = link()
     var namesakes = 0
-    link.onNamesake = { namesakes += 1 }
+    link.lives.onNamesake = { namesakes += 1 }
     scene.turn(by: .seconds(1))
     #expect(link.life == 1)
     var other = FleetHostDetails()
@@ -96,7 +96,7 @@ import Testing
   @Test func aHostThatWasTakenForDeadKeepsItsName() {
     let link = link()
     var namesakes = 0
-    link.onNamesake = { namesakes += 1 }
+    link.lives.onNamesake = { namesakes += 1 }
     scene.turn(by: .seconds(1))
     let own = scene.take("b")
     scene.run(FleetAdopt(place: scene.place, own: own, host: "a", life: 1, beat: 0))

@@ -1,0 +1,151 @@
+/// The lives of a host among those of an upstream's fleet: asks for each, says that it lives, and hears when one is over. With
+/// both goes what the host says of itself.
+final class FleetLives {
+  private let place: FleetPlace
+  private var host: String
+  private let box: FleetBox
+  private let engine: any FleetEngine
+  private let timers: Timers
+  /// How long a host may be silent.
+  private let adopt: Duration
+  private var presence: FleetPresence
+  private var timer: Timers.ID?
+  /// What the host says of itself.
+  var details: FleetHostDetails {
+    didSet { if details != oldValue { tell(.rang) } }
+  }
+  private var reluctanceTimer: Timers.ID?
+  /// Why it may not join; nil where it may, or has not asked.
+  private(set) var refusal: FleetRefusal?
+
+  /// One is over: the fleet took this host for dead.
+  var onEnd: () -> Void = {}
+  /// It may join, or may not.
+  var onRefusal: () -> Void = {}
+  /// Another daemon has this host's name, and has joined later.
+  var onNamesake: () -> Void = {}
+
+  /// - Parameter last: the first one has a number behind it.
+  init(
+    _ settings: FleetSettings, _ box: FleetBox, engine: any FleetEngine, timers: Timers, last: UInt64,
+    details: FleetHostDetails
+  ) {
+    (place, host, adopt) = (settings.place, settings.host, settings.adopt)
+    self.box = box
+    self.engine = engine
+    self.timers = timers
+    self.details = details
+    presence = FleetPresence(adopt: settings.adopt, last: last)
+    box.onFenced = { [weak self] in self?.fenced(in: $0) }
+  }
+
+  /// Nil without one.
+  var present: UInt64? { presence.life }
+
+  func engineGained() { tell(.gained) }
+  func engineLost() { tell(.lost) }
+
+  /// Asks for another one; until it has begun nothing can be said.
+  func renew() {
+    box.lifeEnded()
+    tell(.renew)
+  }
+
+  /// The host has another name from now on, because another daemon has the old one.
+  func rename(_ host: String) {
+    self.host = host
+    box.rename(host)
+    presence = FleetPresence(adopt: adopt, last: presence.last)
+    if engine.server != nil { tell(.gained) }
+  }
+
+  /// The host has given the lease away because it does not reach the server: for so long others need not give it back.
+  func beReluctant(for duration: Duration) {
+    details.isReluctant = true
+    timers.cancel(reluctanceTimer)
+    reluctanceTimer = timers.after(duration) { [weak self] in self?.details.isReluctant = false }
+  }
+
+  /// Says whether the server is the one that counts: as many copies as are wanted have what this host, which has a life,
+  /// writes now. What it refuses it refuses as that one does.
+  func proveServer(_ done: @escaping (Bool) -> Void) {
+    guard let present else { return done(false) }
+    engine.run(FleetAlive(place: place, host: host, life: present, details: details)) { [weak self] outcome in
+      switch outcome {
+      case .done, .refused: done(true)
+      case .fenced:
+        self?.fenced(in: present)
+        done(false)
+      case .unanswered, .uncopied: done(false)
+      }
+    }
+  }
+
+  private func tell(_ event: FleetPresence.Event) {
+    for action in presence.handle(event, at: timers.now) { act(action) }
+  }
+
+  private func act(_ action: FleetPresence.Action) {
+    switch action {
+    case .join(let last): join(behind: last)
+    case .say(let life): say(life)
+    case .begin(let life, let names): box.begin(life, names)
+    case .end:
+      box.lifeEnded()
+      onEnd()
+    case .wake(let due):
+      timers.cancel(timer)
+      timer = timers.at(due) { [weak self] in self?.tell(.rang) }
+    }
+  }
+
+  private func join(behind last: UInt64) {
+    engine.run(FleetJoin(place: place, host: host, life: last, details: details)) { [weak self] outcome in
+      guard let self else { return }
+      switch outcome {
+      case .done(let joined):
+        tell(.joined(joined))
+        note(nil)
+      case .refused(let refusal):
+        tell(.joinFailed)
+        note(refusal)
+      case .fenced, .unanswered, .uncopied: tell(.joinFailed)
+      }
+    }
+  }
+
+  private func note(_ refusal: FleetRefusal?) {
+    self.refusal = refusal
+    onRefusal()
+  }
+
+  private func say(_ life: UInt64) {
+    engine.run(FleetAlive(place: place, host: host, life: life, details: details)) { [weak self] outcome in
+      switch outcome {
+      case .done:
+        self?.tell(.heard)
+        self?.box.look()
+      case .fenced: self?.fenced(in: life)
+      case .refused, .unanswered, .uncopied: self?.tell(.aliveFailed)
+      }
+    }
+  }
+
+  /// A step of that life was fenced: this host was taken for dead, or another daemon has its name.
+  private func fenced(in life: UInt64) {
+    if life == present { lookAtOwnRow(isFenced: true) }
+  }
+
+  func lookAtOwnRow(isFenced: Bool = false) {
+    guard let life = present else { return }
+    engine.rows(of: place.key(.hosts), [host]) { [weak self, host] outcome in
+      guard let self, life == present, host == self.host, case .done(let rows) = outcome else { return }
+      let row = rows[host].flatMap { FleetHostRow($0) }
+      if let row, row.life > life, !row.details.instance.isEmpty, row.details.instance != details.instance {
+        onNamesake()
+      } else if isFenced {
+        tell(.fenced)
+      }
+    }
+  }
+}
