@@ -21,7 +21,7 @@ enum FleetMetrics {
         Int(clamping: link.behind ?? 0)
       },
       family("fleet_unconfirmed_sends", .gauge, "What this host said and the holder has not written yet.") { link, _ in
-        link.speech.flights.count
+        link.unconfirmed
       },
     ]
   }

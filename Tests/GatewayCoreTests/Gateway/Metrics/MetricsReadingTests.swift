@@ -153,6 +153,23 @@ import Testing
     #expect(try figures(harness) == [1, 0])
   }
 
+  @Test func whatWasSaidInAFleetsConversationThatIsOverIsNotUnconfirmed() throws {
+    let fleet = FleetGateways()
+    fleet.startTwo()
+    let host = try #require(fleet.hosts["b"])
+    func unconfirmed() throws -> Double? {
+      OpenMetricsReader(try text(host)).families["gatewayd_fleet_unconfirmed_sends"]?.samples.values.first
+    }
+    let program = host.client()
+    fleet.kill("a")
+    program.call("send", #"{"upstream":"chat","event":"e"}"#)
+    fleet.turn(by: .seconds(1))
+    #expect(try unconfirmed() == 1)
+    // The host takes the link itself, and the server does not take it yet.
+    fleet.turn(by: .seconds(8))
+    #expect(try unconfirmed() == 0)
+  }
+
   @Test func onlyAnAdministratorMayAsk() {
     let harness = GatewayHarness()
     #expect(harness.client().call("metrics").first?.contains("PermissionDenied") == true)
