@@ -131,20 +131,27 @@ final class FleetLives {
     }
   }
 
-  /// A step of that life was fenced: this host was taken for dead, or another daemon has its name.
+  /// A step of that life was fenced: this host was taken for dead, or another daemon has its name. Its row says which.
   private func fenced(in life: UInt64) {
     if life == present { lookAtOwnRow(isFenced: true) }
   }
 
+  /// Looks whether another daemon has this host's name.
   func lookAtOwnRow(isFenced: Bool = false) {
     guard let life = present else { return }
     engine.rows(of: place.key(.hosts), [host]) { [weak self, host] outcome in
-      guard let self, life == present, host == self.host, case .done(let rows) = outcome else { return }
-      let row = rows[host].flatMap { FleetHostRow($0) }
-      if let row, row.life > life, !row.details.instance.isEmpty, row.details.instance != details.instance {
-        onNamesake()
-      } else if isFenced {
-        tell(.fenced)
+      guard let self, life == present, host == self.host else { return }
+      switch outcome {
+      case .done(let rows):
+        let row = rows[host].flatMap { FleetHostRow($0) }
+        if let row, row.life > life, !row.details.instance.isEmpty, row.details.instance != details.instance {
+          onNamesake()
+        } else if isFenced {
+          tell(.fenced)
+        }
+      // The next sign of life is fenced as well.
+      case .refused: if isFenced { tell(.aliveFailed) }
+      case .fenced, .unanswered, .uncopied: break
       }
     }
   }

@@ -105,6 +105,18 @@ import Testing
     #expect(link.life == 3)
   }
 
+  @Test func aHostThatWasTakenForDeadWhileItCouldNotReadItsRowComesBackWhenItCan() {
+    let link = link()
+    scene.turn(by: .seconds(1))
+    scene.run(FleetAdopt(place: scene.place, own: scene.take("b"), host: "a", life: 1, beat: 0))
+    scene.engine.unreadable = [scene.place.key(.hosts)]
+    scene.turn(by: .seconds(20))
+    #expect(link.life == 1)
+    scene.engine.unreadable = []
+    scene.turn(by: .seconds(5))
+    #expect(link.life == 3)
+  }
+
   /// Another host takes the link at a master that was replaced, and nobody else knows of it.
   private func followATakeOverAtAReplacedMaster(_ link: FleetLink) {
     scene.store.beReplaced()

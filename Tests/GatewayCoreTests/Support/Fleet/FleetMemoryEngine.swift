@@ -55,6 +55,8 @@ final class FleetMemoryEngine: FleetEngine, FleetStoreListener {
   /// What this host may not do.
   var refused: Set<FleetStepName> = []
   var isRemovalRefused = false
+  /// Tables whose rows it may not read.
+  var unreadable: Set<FleetKey> = []
   /// Calls without an outcome.
   var pendingCount: Int { pending.count }
   /// How often something was to be added to a stream.
@@ -227,8 +229,10 @@ final class FleetMemoryEngine: FleetEngine, FleetStoreListener {
   func rows(of key: FleetKey, _ names: [String]?, _ done: @escaping (FleetOutcome<[String: [UInt8]]>) -> Void) {
     read.insert(key)
     let wanted = names.map { Set($0) }
+    let isRefused = unreadable.contains(key)
     call(
       { [weak self] store in
+        if isRefused { return .refused(.forbidden("this user has no permissions")) }
         let rows = store.rows(of: key).filter { wanted?.contains($0.key) ?? true }
         if let self { largestRead = max(largestRead, rows.values.reduce(0) { $0 + $1.count }) }
         return .done(rows)
