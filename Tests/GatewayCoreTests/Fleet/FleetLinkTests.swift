@@ -198,6 +198,24 @@ import Testing
     #expect(said.map(\.number) == [1] + Array(1...50))
   }
 
+  @Test func whatAFullServerRefusedIsNotSaidAgainWhenItsChannelHasEnded() {
+    scene.open(scene.take("b"))
+    let link = link()
+    owner.channel = link.dial(owner: owner)
+    scene.turn(by: .seconds(1))
+    scene.engine.way.delay = 10...10
+    scene.store.isFull = true
+    for body in ["one", "two"] { owner.channel?.write(PreparedMessage(event: "m", body: Array(body.utf8)), ack: nil) }
+    // The server is asked whether it takes the first now, and its answer is on its way.
+    scene.turn(by: .milliseconds(1_025))
+    scene.store.isFull = false
+    scene.turn(by: .milliseconds(10))
+    owner.channel?.close()
+    scene.turn(by: .seconds(2))
+    let said = scene.store.records(of: scene.place.key(.up), after: .start).compactMap { FleetUpEntry($0.fields) }
+    #expect(said.map(\.number) == [1])
+  }
+
   @Test func whatAHostHasNotReadIsBehind() {
     let own = scene.take("b")
     let conversation = scene.open(own)
