@@ -1,26 +1,13 @@
 /// What the holder writes to the server for the hosts, and what it tells them about it. It lives for one conversation.
 final class FleetWriter {
-  /// Which host made a call.
-  private enum Sender: Equatable {
-    /// A host that lives, with the number of the call in the host's life and, of a durable send, its row.
-    case host(String, life: UInt64, number: UInt64, row: String?)
-    /// The fleet's, by the name of its row.
-    case adopted(String)
-    /// The holder's own, for a host that is gone.
-    case holder
-
-    /// The life of the host; nil for the fleet's.
-    var life: UInt64? { if case .host(_, let life, _, _) = self { life } else { nil } }
-  }
-
   private struct Waiting {
-    var sender: Sender
+    var sender: FleetSender
     var call: FleetUpEntry.Call
   }
 
   /// What was written and may not have reached the server's machine.
   private struct Unseen {
-    var sender: Sender
+    var sender: FleetSender
     /// How far the link has to get.
     var mark: Int
     /// Its outcome is that it was written.
@@ -28,7 +15,7 @@ final class FleetWriter {
   }
 
   private struct Asked {
-    var sender: Sender
+    var sender: FleetSender
     /// The host's own number of it, in its life.
     var id: UInt64
   }
@@ -36,7 +23,7 @@ final class FleetWriter {
   /// A durable send that was written and has no outcome yet.
   private struct UnderWay {
     /// Who had it written last.
-    var sender: Sender
+    var sender: FleetSender
     /// The acknowledgements that are awaited of it.
     var asks: [UInt64] = []
   }
@@ -164,7 +151,7 @@ final class FleetWriter {
   func carry(_ sends: [FleetSend]) {
     if state == .opening { state = .reading }
     let written = unseen
-    let underWay = Set((asked.values.map(\.sender) + written.drained().map(\.sender)).compactMap(Self.id))
+    let underWay = Set((asked.values.map(\.sender) + written.drained().map(\.sender)).compactMap(\.sendID))
     for send in carrier.take(sends.filter { !isKnown($0) }, isUnderWay: { underWay.contains($0.entry.id) }) {
       wait(Self.waiting(send))
     }
@@ -198,24 +185,6 @@ final class FleetWriter {
     onCarried(name)
   }
 
-  /// The name that the fleet's row has, or would have if the host died.
-  private static func name(_ sender: Sender) -> String? {
-    switch sender {
-    case .adopted(let name): name
-    case .host(let host, _, _, let row?): "\(host)/\(row)"
-    case .host(_, _, _, nil), .holder: nil
-    }
-  }
-
-  /// The id of a durable send.
-  private static func id(_ sender: Sender) -> String? {
-    switch sender {
-    case .adopted(let name): FleetSend.parts(of: name)?.id
-    case .host(_, _, _, let row): row
-    case .holder: nil
-    }
-  }
-
   /// Hosts with a lower life say nothing that counts, and what waits of it is not written.
   func noteLife(_ life: UInt64, of host: String) {
     let last = hosts[host]
@@ -231,7 +200,7 @@ final class FleetWriter {
       questions[id] = nil
       tap.decline(id, .abandoned)
     }
-    for number in last.asks.values where asked[number].map({ Self.id($0.sender) == nil }) ?? false {
+    for number in last.asks.values where asked[number].map({ $0.sender.sendID == nil }) ?? false {
       asked[number] = nil
       tap.forget(ack: number)
     }
@@ -292,7 +261,7 @@ final class FleetWriter {
     case .adopted(let name):
       guard carrier.admits(name) else { return }
       // Under another name of its host, it has been written meanwhile.
-      if let outcome = Self.id(item.sender).flatMap({ outcomes[$0] }) { return end(name, outcome.end) }
+      if let outcome = item.sender.sendID.flatMap({ outcomes[$0] }) { return end(name, outcome.end) }
     case .host(let host, let life, _, _): if hosts[host]?.life != life { return }
     case .holder: break
     }
@@ -305,7 +274,7 @@ final class FleetWriter {
       isAll = ack == nil
       let number = ack.map { ask($0, item.sender) }
       tap.write(message, ack: number)
-      if let id = Self.id(item.sender) {
+      if let id = item.sender.sendID {
         underWay[id, default: UnderWay(sender: item.sender)].sender = item.sender
         if let number { underWay[id]?.asks.append(number) }
       }
@@ -331,7 +300,7 @@ final class FleetWriter {
   /// has lost that, and what becomes of it is told to the life that says it now. What waits for an answer and is said again in
   /// the same life is a retry, unless the answer is known.
   private func isWritten(_ item: Waiting) -> Bool {
-    guard let life = item.sender.life, case .write(_, let ack, _) = item.call, let id = Self.id(item.sender) else {
+    guard let life = item.sender.life, case .write(_, let ack, _) = item.call, let id = item.sender.sendID else {
       return false
     }
     if let outcome = outcomes[id] {
@@ -343,14 +312,14 @@ final class FleetWriter {
         guard !last.asks.isEmpty else { return false }
         for number in last.asks { expect(number, Asked(sender: item.sender, id: ack)) }
       }
-      if let name = Self.name(item.sender) { carrier.letGo(name) }
+      if let name = item.sender.rowName { carrier.letGo(name) }
       underWay[id]?.sender = item.sender
     }
     unseen.append(Unseen(sender: item.sender, mark: given, isAll: ack == nil))
     return true
   }
 
-  private func ask(_ id: UInt64, _ sender: Sender) -> UInt64 {
+  private func ask(_ id: UInt64, _ sender: FleetSender) -> UInt64 {
     nextAsk += 1
     expect(nextAsk, Asked(sender: sender, id: id))
     return nextAsk
@@ -370,18 +339,18 @@ final class FleetWriter {
     return ask
   }
 
-  private func forget(_ ack: UInt64, _ sender: Sender) {
+  private func forget(_ ack: UInt64, _ sender: FleetSender) {
     guard case .host(let host, _, _, _) = sender, let number = hosts[host]?.asks[ack], let ask = takeAsked(number)
     else {
       return
     }
     tap.forget(ack: number)
-    guard let id = Self.id(ask.sender) else { return }
+    guard let id = ask.sender.sendID else { return }
     underWay[id]?.asks.removeAll { $0 == number }
     if underWay[id]?.asks.isEmpty == true { underWay[id] = nil }
   }
 
-  private func want(_ interest: Interest, _ sender: Sender) {
+  private func want(_ interest: Interest, _ sender: FleetSender) {
     guard case .host(let host, _, _, _) = sender else { return }
     switch wants.want(interest, host) {
     case .ask where confirmed.include(interest): tap.want(interest)
@@ -394,7 +363,7 @@ final class FleetWriter {
     }
   }
 
-  private func drop(_ interest: Interest, _ sender: Sender) {
+  private func drop(_ interest: Interest, _ sender: FleetSender) {
     guard case .host(let host, _, _, _) = sender, wants.drop(interest, host), confirmed.include(interest) else {
       return
     }
@@ -403,7 +372,7 @@ final class FleetWriter {
 
   /// Written for each host that says it: each waits for its own acknowledgement, with what the server answers, and a server
   /// takes who is in a room already for one who is in it.
-  private func enter(_ message: PreparedMessage, _ ack: UInt64?, _ leave: PreparedLeave?, _ sender: Sender) {
+  private func enter(_ message: PreparedMessage, _ ack: UInt64?, _ leave: PreparedLeave?, _ sender: FleetSender) {
     guard case .host(let host, _, _, _) = sender else { return }
     rooms.enter(FleetRooms.Entering(message), host, leave: leave)
     tap.write(message, ack: ack.map { ask($0, sender) })
@@ -411,7 +380,7 @@ final class FleetWriter {
 
   /// Written when no other host holds it, nor the link itself. What the server would end the link for is left out: then it
   /// goes on sending what is not heard.
-  private func leave(_ entered: PreparedMessage, by leave: PreparedLeave?, _ sender: Sender) {
+  private func leave(_ entered: PreparedMessage, by leave: PreparedLeave?, _ sender: FleetSender) {
     let entering = FleetRooms.Entering(entered)
     var undoing = leave
     switch sender {
@@ -459,8 +428,8 @@ final class FleetWriter {
   }
 
   /// The server has a durable send, or has refused it.
-  private func conclude(_ sender: Sender, _ outcome: FleetOutcomes.Outcome) {
-    guard let id = Self.id(sender), let name = Self.name(sender) else { return }
+  private func conclude(_ sender: FleetSender, _ outcome: FleetOutcomes.Outcome) {
+    guard let id = sender.sendID, let name = sender.rowName else { return }
     outcomes.note(outcome, of: id)
     if case .adopted = sender { return end(name, outcome.end) }
     underWay[id] = nil
@@ -505,7 +474,7 @@ final class FleetWriter {
   }
 
   /// Tells a host something about a number of its present life, and with it the end of what that was of.
-  private func tell(_ sender: Sender, _ reply: FleetReplyEntry.Call, _ end: FleetSendEnd? = nil) {
+  private func tell(_ sender: FleetSender, _ reply: FleetReplyEntry.Call, _ end: FleetSendEnd? = nil) {
     guard case .host(let host, let life, _, let row) = sender else { return }
     var ends: [String: FleetBoxRow] = [:]
     if let row, let end { ends[row] = end.row }

@@ -1,0 +1,30 @@
+/// The sender of a call: a host that lives, or the fleet or the holder for one that does not.
+enum FleetSender: Equatable {
+  /// A host that lives, with the number of the call in the host's life and, of a durable send, its row.
+  case host(String, life: UInt64, number: UInt64, row: String?)
+  /// The fleet, for a host that died: a durable send, by the name of its row.
+  case adopted(String)
+  /// The holder's own, for a host that is gone.
+  case holder
+
+  /// The life of the host; nil for the fleet's.
+  var life: UInt64? { if case .host(_, let life, _, _) = self { life } else { nil } }
+
+  /// The name that the fleet's row has, or would have if the host died; nil of what is no durable send.
+  var rowName: String? {
+    switch self {
+    case .adopted(let name): name
+    case .host(let host, _, _, let row?): "\(host)/\(row)"
+    case .host(_, _, _, nil), .holder: nil
+    }
+  }
+
+  /// The id of a durable send, which is the same whoever says it: a host may have another name by now.
+  var sendID: String? {
+    switch self {
+    case .adopted(let name): FleetSend.parts(of: name)?.id
+    case .host(_, _, _, let row): row
+    case .holder: nil
+    }
+  }
+}
