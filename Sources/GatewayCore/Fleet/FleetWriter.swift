@@ -14,27 +14,11 @@ final class FleetWriter {
     var isAll: Bool
   }
 
-  private struct Asked {
-    var sender: FleetSender
-    /// The host's own number of it, in its life.
-    var id: UInt64
-  }
-
-  /// A durable send that was written and has no outcome yet.
-  private struct UnderWay {
-    /// Who had it written last.
-    var sender: FleetSender
-    /// The acknowledgements that are awaited of it.
-    var asks: [UInt64] = []
-  }
-
   /// A host in its present life.
   private struct Host {
     var life: UInt64
     /// The number that is next from it.
     var next: UInt64 = 1
-    /// The acknowledgements that are awaited for it, by its own numbers of them.
-    var asks: [UInt64: UInt64] = [:]
     /// The questions of the server that it is to answer.
     var questions: Set<UInt64> = []
   }
@@ -60,8 +44,7 @@ final class FleetWriter {
   private let replies: FleetReplies
   private var waiting = Ring<Waiting>()
   private var waitingBytes = 0
-  private var asked: [UInt64: Asked] = [:]
-  private var nextAsk = FleetTap.firstNumber
+  private var asks = FleetAsks()
   private var unseen = Ring<Unseen>()
   /// Bytes that the link was given and did not take at once.
   private var given = 0
@@ -70,8 +53,6 @@ final class FleetWriter {
   private let carrier: FleetCarrier
   /// What the server has of durable sends, also from conversations before this one.
   private let outcomes: FleetOutcomes
-  /// By their ids, which are the same whoever says them: a host may have another name by now.
-  private var underWay: [String: UnderWay] = [:]
   /// Which host answers each question.
   private var questions: [UInt64: String] = [:]
   private var wants = FleetWants()
@@ -151,7 +132,7 @@ final class FleetWriter {
   func carry(_ sends: [FleetSend]) {
     if state == .opening { state = .reading }
     let written = unseen
-    let underWay = Set((asked.values.map(\.sender) + written.drained().map(\.sender)).compactMap(\.sendID))
+    let underWay = asks.sends.union(written.drained().compactMap(\.sender.sendID))
     for send in carrier.take(sends.filter { !isKnown($0) }, isUnderWay: { underWay.contains($0.entry.id) }) {
       wait(Self.waiting(send))
     }
@@ -176,10 +157,10 @@ final class FleetWriter {
 
   /// A row of the fleet has its outcome.
   private func end(_ name: String, _ end: FleetSendEnd) {
-    if let id = FleetSend.parts(of: name)?.id { underWay[id] = nil }
-    for ack in carrier.finish(name) {
-      asked[ack] = nil
-      tap.forget(ack: ack)
+    if let id = FleetSend.parts(of: name)?.id { asks.finish(id) }
+    for number in carrier.finish(name) {
+      _ = asks.take(number)
+      tap.forget(ack: number)
     }
     replies.note(end, of: name)
     onCarried(name)
@@ -200,10 +181,7 @@ final class FleetWriter {
       questions[id] = nil
       tap.decline(id, .abandoned)
     }
-    for number in last.asks.values where asked[number].map({ $0.sender.sendID == nil }) ?? false {
-      asked[number] = nil
-      tap.forget(ack: number)
-    }
+    for number in asks.abandon(host) { tap.forget(ack: number) }
     let undone = rooms.dropAll(of: host)
     // Behind what waits: another host may be about to enter it.
     for (entering, leave) in undone { wait(Waiting(sender: .holder, call: .leave(leave, of: entering.message))) }
@@ -272,12 +250,8 @@ final class FleetWriter {
     case .write(let message, let ack, _):
       if let problem = check(message, ack != nil) { return refuse(item, problem) }
       isAll = ack == nil
-      let number = ack.map { ask($0, item.sender) }
+      let number = asks.begin(item.sender, ack: ack)
       tap.write(message, ack: number)
-      if let id = item.sender.sendID {
-        underWay[id, default: UnderWay(sender: item.sender)].sender = item.sender
-        if let number { underWay[id]?.asks.append(number) }
-      }
       if case .adopted(let name) = item.sender { carrier.wrote(name, ack: number) }
     case .enter(let message, let ack, let leave):
       if let problem = check(message, ack != nil) { return refuse(item, problem) }
@@ -288,7 +262,10 @@ final class FleetWriter {
       if takeQuestion(id) != nil { tap.answer(id, message) }
     case .decline(let id, let why):
       if takeQuestion(id) != nil { tap.decline(id, why) }
-    case .forget(let ack): forget(ack, item.sender)
+    case .forget(let ack):
+      if case .host(let host, _, _, _) = item.sender, let number = asks.forget(ack, of: host) {
+        tap.forget(ack: number)
+      }
     case .want(let interest): want(interest, item.sender)
     case .drop(let interest): drop(interest, item.sender)
     }
@@ -300,54 +277,17 @@ final class FleetWriter {
   /// has lost that, and what becomes of it is told to the life that says it now. What waits for an answer and is said again in
   /// the same life is a retry, unless the answer is known.
   private func isWritten(_ item: Waiting) -> Bool {
-    guard let life = item.sender.life, case .write(_, let ack, _) = item.call, let id = item.sender.sendID else {
+    guard item.sender.life != nil, case .write(_, let ack, _) = item.call, let id = item.sender.sendID else {
       return false
     }
     if let outcome = outcomes[id] {
       if let ack, let reply = outcome.reply(to: ack) { tell(item.sender, reply, outcome.end) }
     } else {
-      guard let last = underWay[id], ack == nil || last.sender.life != life else { return false }
-      if let ack {
-        // An answer to what is not awaited any more would not be heard.
-        guard !last.asks.isEmpty else { return false }
-        for number in last.asks { expect(number, Asked(sender: item.sender, id: ack)) }
-      }
+      guard asks.takeOver(item.sender, ack: ack) else { return false }
       if let name = item.sender.rowName { carrier.letGo(name) }
-      underWay[id]?.sender = item.sender
     }
     unseen.append(Unseen(sender: item.sender, mark: given, isAll: ack == nil))
     return true
-  }
-
-  private func ask(_ id: UInt64, _ sender: FleetSender) -> UInt64 {
-    nextAsk += 1
-    expect(nextAsk, Asked(sender: sender, id: id))
-    return nextAsk
-  }
-
-  private func expect(_ number: UInt64, _ ask: Asked) {
-    asked[number] = ask
-    if case .host(let host, _, _, _) = ask.sender { hosts[host]?.asks[ask.id] = number }
-  }
-
-  /// What was awaited under a number, which is over.
-  private func takeAsked(_ number: UInt64) -> Asked? {
-    guard let ask = asked.removeValue(forKey: number) else { return nil }
-    if case .host(let host, _, _, _) = ask.sender, hosts[host]?.asks[ask.id] == number {
-      hosts[host]?.asks[ask.id] = nil
-    }
-    return ask
-  }
-
-  private func forget(_ ack: UInt64, _ sender: FleetSender) {
-    guard case .host(let host, _, _, _) = sender, let number = hosts[host]?.asks[ack], let ask = takeAsked(number)
-    else {
-      return
-    }
-    tap.forget(ack: number)
-    guard let id = ask.sender.sendID else { return }
-    underWay[id]?.asks.removeAll { $0 == number }
-    if underWay[id]?.asks.isEmpty == true { underWay[id] = nil }
   }
 
   private func want(_ interest: Interest, _ sender: FleetSender) {
@@ -375,7 +315,7 @@ final class FleetWriter {
   private func enter(_ message: PreparedMessage, _ ack: UInt64?, _ leave: PreparedLeave?, _ sender: FleetSender) {
     guard case .host(let host, _, _, _) = sender else { return }
     rooms.enter(FleetRooms.Entering(message), host, leave: leave)
-    tap.write(message, ack: ack.map { ask($0, sender) })
+    tap.write(message, ack: asks.begin(sender, ack: ack))
   }
 
   /// Written when no other host holds it, nor the link itself. What the server would end the link for is left out: then it
@@ -391,9 +331,9 @@ final class FleetWriter {
     }
     guard let undoing, !tap.hasEntered(entering), check(undoing.message, undoing.wantsAck) == nil else { return }
     guard undoing.wantsAck else { return tap.write(undoing.message, ack: nil) }
-    nextAsk += 1
-    tap.write(undoing.message, ack: nextAsk)
-    tap.forget(ack: nextAsk)
+    let number = asks.nextNumber()
+    tap.write(undoing.message, ack: number)
+    tap.forget(ack: number)
   }
 
   // MARK: - What becomes of it
@@ -432,7 +372,7 @@ final class FleetWriter {
     guard let id = sender.sendID, let name = sender.rowName else { return }
     outcomes.note(outcome, of: id)
     if case .adopted = sender { return end(name, outcome.end) }
-    underWay[id] = nil
+    asks.finish(id)
     // What a host had written itself may be the fleet's by now.
     carrier.finish(name)
     onCarried(name)
@@ -455,11 +395,11 @@ final class FleetWriter {
     seen()
     switch call {
     case .acknowledged(let id, let answer):
-      if let ask = takeAsked(id) { finish(ask, .acknowledged(answer)) }
+      if let ask = asks.take(id) { finish(ask, .acknowledged(answer)) }
     case .failed(let id, let error):
-      if let ask = takeAsked(id) { finish(ask, .failed(error)) }
+      if let ask = asks.take(id) { finish(ask, .failed(error)) }
     case .progressed(let id, let answer):
-      if let asked = asked[id] { tell(asked.sender, .progressed(asked.id, answer)) }
+      if let ask = asks[id] { tell(ask.sender, .progressed(ask.id, answer)) }
     case .answered(let interest, let refusal):
       for host in wants.answered(interest, isAgreed: refusal == nil) {
         replies.tell(host, .answered(interest, refusal: refusal))
@@ -468,9 +408,9 @@ final class FleetWriter {
     }
   }
 
-  private func finish(_ asked: Asked, _ outcome: FleetOutcomes.Outcome) {
-    if let reply = outcome.reply(to: asked.id) { tell(asked.sender, reply, outcome.end) }
-    conclude(asked.sender, outcome)
+  private func finish(_ ask: FleetAsks.Ask, _ outcome: FleetOutcomes.Outcome) {
+    if let reply = outcome.reply(to: ask.id) { tell(ask.sender, reply, outcome.end) }
+    conclude(ask.sender, outcome)
   }
 
   /// Tells a host something about a number of its present life, and with it the end of what that was of.

@@ -1,0 +1,66 @@
+import Testing
+
+@testable import GatewayCore
+
+@Suite struct FleetAsksTests {
+  private func host(_ name: String = "b", life: UInt64 = 1, row: String? = nil) -> FleetSender {
+    .host(name, life: life, number: 1, row: row)
+  }
+
+  @Test func numbersAreTheHoldersAndNameOneAskEach() {
+    var asks = FleetAsks()
+    let numbers = [asks.begin(host("b"), ack: 4), asks.begin(host("c"), ack: 4)].compactMap { $0 }
+    let none = asks.begin(host("b"), ack: nil)
+    let next = asks.nextNumber()
+    #expect(none == nil && Set(numbers + [next]).count == 3)
+    #expect(numbers.allSatisfy { $0 > FleetTap.firstNumber })
+    let taken = numbers.map { asks.take($0) } + numbers.map { asks.take($0) }
+    let expected = [
+      FleetAsks.Ask(sender: host("b"), id: 4), FleetAsks.Ask(sender: host("c"), id: 4), nil, nil,
+    ]
+    #expect(taken == expected)
+  }
+
+  @Test func whatAHostForgetsIsAwaitedNoMore() {
+    var asks = FleetAsks()
+    let number = asks.begin(host(), ack: 4) ?? 0
+    let forgotten = [asks.forget(4, of: "c"), asks.forget(4, of: "b"), asks.forget(4, of: "b")]
+    #expect(forgotten == [nil, number, nil])
+    #expect(asks[number] == nil)
+  }
+
+  @Test func aNewLifeOfAHostEndsWhatItAwaitedButForItsDurableSends() {
+    var asks = FleetAsks()
+    let plain = asks.begin(host(), ack: 1) ?? 0
+    let durable = asks.begin(host(row: "7"), ack: 2) ?? 0
+    let other = asks.begin(host("c"), ack: 1) ?? 0
+    let over = [asks.abandon("b"), asks.abandon("b")]
+    #expect(over == [[plain], []])
+    #expect([plain, durable, other].map { asks[$0] == nil } == [true, false, false])
+    #expect(asks.sends == ["7"])
+  }
+
+  @Test func whatIsUnderWayIsAwaitedByTheLifeThatSaysItAgain() {
+    var asks = FleetAsks()
+    let number = asks.begin(host(row: "7"), ack: 4) ?? 0
+    let isTaken = [
+      asks.takeOver(host(row: "7"), ack: 5), asks.takeOver(host(life: 2, row: "8"), ack: 1),
+      asks.takeOver(host(life: 2, row: "7"), ack: 1),
+    ]
+    #expect(isTaken == [false, false, true])
+    #expect(asks[number] == FleetAsks.Ask(sender: host(life: 2, row: "7"), id: 1))
+  }
+
+  @Test func whatIsNotAwaitedAnyMoreOrIsFinishedIsWrittenForTheNextLife() {
+    var asks = FleetAsks()
+    _ = asks.begin(host(row: "7"), ack: 4)
+    _ = asks.forget(4, of: "b")
+    _ = asks.begin(host(row: "8"), ack: nil)
+    var isTaken = [
+      asks.takeOver(host(life: 2, row: "7"), ack: 1), asks.takeOver(host(row: "8"), ack: nil),
+    ]
+    asks.finish("8")
+    isTaken.append(asks.takeOver(host(life: 2, row: "8"), ack: nil))
+    #expect(isTaken == [false, true, false])
+  }
+}
