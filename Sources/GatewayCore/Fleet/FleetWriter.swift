@@ -19,8 +19,6 @@ final class FleetWriter {
     var life: UInt64
     /// The number that is next from it.
     var next: UInt64 = 1
-    /// The questions of the server that it is to answer.
-    var questions: Set<UInt64> = []
   }
 
   private enum State {
@@ -53,8 +51,7 @@ final class FleetWriter {
   private let carrier: FleetCarrier
   /// What the server has of durable sends, also from conversations before this one.
   private let outcomes: FleetOutcomes
-  /// Which host answers each question.
-  private var questions: [UInt64: String] = [:]
+  private var questions = FleetQuestions()
   private var wants = FleetWants()
   private var rooms = FleetRooms()
   private var state = State.opening
@@ -171,16 +168,13 @@ final class FleetWriter {
     let last = hosts[host]
     guard life > last?.life ?? 0, last != nil || hosts.count < Self.hostsLimit else { return }
     hosts[host] = Host(life: life)
-    if let last { abandon(host, last) }
+    if last != nil { abandon(host) }
   }
 
   /// What a host of an earlier life wanted, entered, asked and was asked is over, but for its durable sends.
-  private func abandon(_ host: String, _ last: Host) {
+  private func abandon(_ host: String) {
     for interest in wants.dropAll(of: host) where confirmed.include(interest) { tap.drop(interest) }
-    for id in last.questions {
-      questions[id] = nil
-      tap.decline(id, .abandoned)
-    }
+    for id in questions.abandon(host) { tap.decline(id, .abandoned) }
     for number in asks.abandon(host) { tap.forget(ack: number) }
     let undone = rooms.dropAll(of: host)
     // Behind what waits: another host may be about to enter it.
@@ -259,9 +253,9 @@ final class FleetWriter {
       enter(message, ack, leave, item.sender)
     case .leave(let leave, let entered): self.leave(entered, by: leave, item.sender)
     case .answer(let id, let message):
-      if takeQuestion(id) != nil { tap.answer(id, message) }
+      if questions.take(id) != nil { tap.answer(id, message) }
     case .decline(let id, let why):
-      if takeQuestion(id) != nil { tap.decline(id, why) }
+      if questions.take(id) != nil { tap.decline(id, why) }
     case .forget(let ack):
       if case .host(let host, _, _, _) = item.sender, let number = asks.forget(ack, of: host) {
         tap.forget(ack: number)
@@ -430,31 +424,11 @@ final class FleetWriter {
 
   // MARK: - Questions of the server
 
-  /// The host that is to answer: of those that can the one that has been asked the least, and of these the first.
-  func ask(_ id: UInt64, named name: String) -> String? {
-    var best: (load: Int, host: String)?
-    for host in wants.answerers(of: name) {
-      let load = hosts[host]?.questions.count ?? 0
-      if let best, (best.load, best.host) < (load, host) { continue }
-      best = (load, host)
-    }
-    let chosen = best?.host
-    if let chosen {
-      questions[id] = chosen
-      hosts[chosen]?.questions.insert(id)
-    }
-    return chosen
-  }
-
-  /// Who was to answer a question, which is over.
-  private func takeQuestion(_ id: UInt64) -> String? {
-    guard let host = questions.removeValue(forKey: id) else { return nil }
-    hosts[host]?.questions.remove(id)
-    return host
-  }
+  /// The host that is to answer; nil where none can.
+  func ask(_ id: UInt64, named name: String) -> String? { questions.ask(id, of: wants.answerers(of: name)) }
 
   /// The server does not want that answer any more.
   func heard(withdrawal ack: UInt64) {
-    if let host = takeQuestion(ack) { replies.tell(host, .withdrew(ack)) }
+    if let host = questions.take(ack) { replies.tell(host, .withdrew(ack)) }
   }
 }
