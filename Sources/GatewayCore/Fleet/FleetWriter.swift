@@ -5,15 +5,6 @@ final class FleetWriter {
     var call: FleetUpEntry.Call
   }
 
-  /// What was written and may not have reached the server's machine.
-  private struct Unseen {
-    var sender: FleetSender
-    /// How far the link has to get.
-    var mark: Int
-    /// Its outcome is that it was written.
-    var isAll: Bool
-  }
-
   /// A host in its present life.
   private struct Host {
     var life: UInt64
@@ -43,9 +34,7 @@ final class FleetWriter {
   private var waiting = Ring<Waiting>()
   private var waitingBytes = 0
   private var asks = FleetAsks()
-  private var unseen = Ring<Unseen>()
-  /// Bytes that the link was given and did not take at once.
-  private var given = 0
+  private var unseen = FleetUnseen()
   private var look: Timers.ID?
   /// The fleet's own rows.
   private let carrier: FleetCarrier
@@ -104,7 +93,7 @@ final class FleetWriter {
     timers.cancel(look)
     carrier.close(isBlamed: failure?.reason.mayBeCausedByMessage == true)
     waiting = Ring()
-    unseen = Ring()
+    unseen = FleetUnseen()
   }
 
   /// The server's machine has everything that was written.
@@ -128,8 +117,7 @@ final class FleetWriter {
   /// The fleet's sends go before anything new.
   func carry(_ sends: [FleetSend]) {
     if state == .opening { state = .reading }
-    let written = unseen
-    let underWay = asks.sends.union(written.drained().compactMap(\.sender.sendID))
+    let underWay = asks.sends.union(unseen.sends)
     for send in carrier.take(sends.filter { !isKnown($0) }, isUnderWay: { underWay.contains($0.entry.id) }) {
       wait(Self.waiting(send))
     }
@@ -263,8 +251,7 @@ final class FleetWriter {
     case .want(let interest): want(interest, item.sender)
     case .drop(let interest): drop(interest, item.sender)
     }
-    given += max(0, tap.unsentBytes - before)
-    unseen.append(Unseen(sender: item.sender, mark: given, isAll: isAll))
+    unseen.append(FleetUnseen.Write(sender: item.sender, isAll: isAll), bytes: max(0, tap.unsentBytes - before))
   }
 
   /// Whether a durable send of a host has been written already, for an earlier life of the host or for the fleet: the engine
@@ -280,7 +267,7 @@ final class FleetWriter {
       guard asks.takeOver(item.sender, ack: ack) else { return false }
       if let name = item.sender.rowName { carrier.letGo(name) }
     }
-    unseen.append(Unseen(sender: item.sender, mark: given, isAll: ack == nil))
+    unseen.append(FleetUnseen.Write(sender: item.sender, isAll: ack == nil))
     return true
   }
 
@@ -345,16 +332,15 @@ final class FleetWriter {
 
   /// What the link has taken by now is written, as far as the server's machine has it.
   private func seen() {
-    let taken = given - tap.unsentBytes
+    let unsent = tap.unsentBytes
     var numbers: [String: (life: UInt64, last: UInt64)] = [:]
     var ends: [String: [String: FleetBoxRow]] = [:]
-    while let first = unseen.first, first.mark <= taken || tap.unsentBytes == 0 {
-      _ = unseen.popFirst()
-      if case .host(let host, let life, let number, let row) = first.sender {
+    while let write = unseen.takeSeen(unsent: unsent) {
+      if case .host(let host, let life, let number, let row) = write.sender {
         if life >= numbers[host]?.life ?? 0 { numbers[host] = (life, number) }
-        if first.isAll, let row { ends[host, default: [:]][row] = FleetOutcomes.Outcome.written.end.row }
+        if write.isAll, let row { ends[host, default: [:]][row] = FleetOutcomes.Outcome.written.end.row }
       }
-      if first.isAll { conclude(first.sender, .written) }
+      if write.isAll { conclude(write.sender, .written) }
     }
     for (host, written) in numbers.sorted(by: { $0.key < $1.key }) {
       replies.tell(host, .written(upTo: written.last), ends[host] ?? [:], life: written.life)
@@ -377,7 +363,7 @@ final class FleetWriter {
     switch item.sender {
     case .host(let host, let life, let number, let row):
       replies.tell(host, .refused(number: number, problem), row.map { [$0: end.row] } ?? [:], life: life)
-      unseen.append(Unseen(sender: .host(host, life: life, number: number, row: nil), mark: given, isAll: true))
+      unseen.append(FleetUnseen.Write(sender: .host(host, life: life, number: number, row: nil), isAll: true))
     case .adopted(let name): self.end(name, end)
     case .holder: break
     }

@@ -1,0 +1,42 @@
+/// What was written in one conversation of the holder and may not have reached the server's machine, in its order.
+struct FleetUnseen {
+  struct Write: Equatable {
+    var sender: FleetSender
+    /// Its outcome is that it was written: no acknowledgement is awaited.
+    var isAll: Bool
+  }
+
+  /// A write, and how far the link has to get.
+  private struct Marked {
+    var write: Write
+    var mark: Int
+  }
+
+  private var writes = Ring<Marked>()
+  /// Bytes that the link was given and did not take at once.
+  private var given = 0
+
+  /// The server's machine has everything.
+  var isEmpty: Bool { writes.isEmpty }
+
+  /// The durable sends among it, by their ids.
+  var sends: Set<String> {
+    let all = writes
+    return Set(all.drained().compactMap(\.write.sender.sendID))
+  }
+
+  /// Something was written.
+  /// - Parameter bytes: what the link has not taken of it.
+  mutating func append(_ write: Write, bytes: Int = 0) {
+    given += bytes
+    writes.append(Marked(write: write, mark: given))
+  }
+
+  /// The first one, where the server's machine has it by now.
+  /// - Parameter unsent: bytes that the link has not taken.
+  mutating func takeSeen(unsent: Int) -> Write? {
+    guard let first = writes.first, first.mark <= given - unsent else { return nil }
+    _ = writes.popFirst()
+    return first.write
+  }
+}
