@@ -1,10 +1,5 @@
 /// What the holder writes to the server for the hosts, and what it tells them about it. It lives for one conversation.
 final class FleetWriter {
-  private struct Waiting {
-    var sender: FleetSender
-    var call: FleetUpEntry.Call
-  }
-
   /// A host in its present life.
   private struct Host {
     var life: UInt64
@@ -31,8 +26,7 @@ final class FleetWriter {
   private var until: MonotonicInstant?
   private var hosts: [String: Host] = [:]
   private let replies: FleetReplies
-  private var waiting = Ring<Waiting>()
-  private var waitingBytes = 0
+  private var queue = FleetCallQueue()
   private var asks = FleetAsks()
   private var unseen = FleetUnseen()
   private var look: Timers.ID?
@@ -59,8 +53,6 @@ final class FleetWriter {
   static let hostsLimit = 50_000
   /// Bytes that the link has not taken, beyond which nothing more is written.
   static let unsentLimit = 1 << 20
-  /// What hosts may have waiting here, in calls and in bytes: beyond it the rest stays in the engine.
-  static let waitingLimit = (count: 65_536, bytes: 64 << 20)
   /// Calls that are dealt with in one turn.
   static let portion = 1_000
 
@@ -78,7 +70,7 @@ final class FleetWriter {
     self.outcomes = outcomes
     carrier = FleetCarrier(tries, timers: timers, wall: wall)
     carrier.onDue = { [weak self] in
-      self?.wait(Self.waiting($0))
+      self?.queue.append(FleetCallQueue.Item($0))
       self?.flush()
     }
     carrier.onEnd = { [weak self] in self?.end($0, $1) }
@@ -92,7 +84,7 @@ final class FleetWriter {
     state = .over
     timers.cancel(look)
     carrier.close(isBlamed: failure?.reason.mayBeCausedByMessage == true)
-    waiting = Ring()
+    queue = FleetCallQueue()
     unseen = FleetUnseen()
   }
 
@@ -119,7 +111,7 @@ final class FleetWriter {
     if state == .opening { state = .reading }
     let underWay = asks.sends.union(unseen.sends)
     for send in carrier.take(sends.filter { !isKnown($0) }, isUnderWay: { underWay.contains($0.entry.id) }) {
-      wait(Self.waiting(send))
+      queue.append(FleetCallQueue.Item(send))
     }
     flush()
   }
@@ -133,11 +125,6 @@ final class FleetWriter {
     replies.note(outcome.end, of: send.name)
     onCarried(send.name)
     return true
-  }
-
-  private static func waiting(_ send: FleetSend) -> Waiting {
-    let ack: UInt64? = send.entry.retries == nil ? nil : 0
-    return Waiting(sender: .adopted(send.name), call: .write(send.entry.message, ack: ack, row: nil))
   }
 
   /// A row of the fleet has its outcome.
@@ -166,7 +153,9 @@ final class FleetWriter {
     for number in asks.abandon(host) { tap.forget(ack: number) }
     let undone = rooms.dropAll(of: host)
     // Behind what waits: another host may be about to enter it.
-    for (entering, leave) in undone { wait(Waiting(sender: .holder, call: .leave(leave, of: entering.message))) }
+    for (entering, leave) in undone {
+      queue.append(FleetCallQueue.Item(.holder, .leave(leave, of: entering.message)))
+    }
     if !undone.isEmpty { lookLater(.zero) }
   }
 
@@ -176,25 +165,17 @@ final class FleetWriter {
     // Of an earlier life, said twice, or one before it is missing: its host says that again.
     guard let host = hosts[entry.host], host.life == entry.life, host.next == entry.number else { return }
     hosts[entry.host]?.next += 1
-    var row: String?
-    if case .write(_, _, let durable) = entry.call { row = durable }
-    wait(
-      Waiting(sender: .host(entry.host, life: entry.life, number: entry.number, row: row), call: entry.call))
+    queue.append(FleetCallQueue.Item(entry))
   }
 
   /// Writes what waits, for as long as it may. The clock is looked at before each, and once more before the system call.
   func flush() {
     writeOn()
-    if !unseen.isEmpty || !waiting.isEmpty { lookLater(.zero) }
-  }
-
-  private func wait(_ item: Waiting) {
-    waiting.append(item)
-    waitingBytes += item.call.byteCount
+    if !unseen.isEmpty || !queue.isEmpty { lookLater(.zero) }
   }
 
   /// Whether more waits than is taken from the engine.
-  var isFull: Bool { waiting.count > Self.waitingLimit.count || waitingBytes > Self.waitingLimit.bytes }
+  var isFull: Bool { queue.isFull }
 
   /// Returns whether it stopped because the turn is over, and not because the link takes nothing more.
   @discardableResult
@@ -208,15 +189,14 @@ final class FleetWriter {
     var left = Self.portion
     while let until, timers.now < until, pauses == 0, state != .over, tap.unsentBytes < Self.unsentLimit {
       guard left > 0 else { return true }
-      guard let item = waiting.popFirst() else { return false }
-      waitingBytes -= item.call.byteCount
+      guard let item = queue.popFirst() else { return false }
       left -= 1
       write(item)
     }
     return false
   }
 
-  private func write(_ item: Waiting) {
+  private func write(_ item: FleetCallQueue.Item) {
     switch item.sender {
     case .adopted(let name):
       guard carrier.admits(name) else { return }
@@ -257,7 +237,7 @@ final class FleetWriter {
   /// Whether a durable send of a host has been written already, for an earlier life of the host or for the fleet: the engine
   /// has lost that, and what becomes of it is told to the life that says it now. What waits for an answer and is said again in
   /// the same life is a retry, unless the answer is known.
-  private func isWritten(_ item: Waiting) -> Bool {
+  private func isWritten(_ item: FleetCallQueue.Item) -> Bool {
     guard item.sender.life != nil, case .write(_, let ack, _) = item.call, let id = item.sender.sendID else {
       return false
     }
@@ -325,7 +305,7 @@ final class FleetWriter {
       guard let self, state != .over else { return }
       seen()
       let isCutOff = writeOn()
-      guard !unseen.isEmpty || !waiting.isEmpty else { return }
+      guard !unseen.isEmpty || !queue.isEmpty else { return }
       lookLater(isCutOff ? .zero : min(max(delay * 2, .milliseconds(1)), .milliseconds(10)))
     }
   }
@@ -358,7 +338,7 @@ final class FleetWriter {
     onCarried(name)
   }
 
-  private func refuse(_ item: Waiting, _ problem: MessageProblem) {
+  private func refuse(_ item: FleetCallQueue.Item, _ problem: MessageProblem) {
     let end = FleetSendEnd(.refused, reason: problem.word)
     switch item.sender {
     case .host(let host, let life, let number, let row):

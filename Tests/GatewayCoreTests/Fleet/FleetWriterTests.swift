@@ -290,7 +290,7 @@ import Testing
     var isTold = false
     writer.onRoom = { isTold = true }
     let text = String(repeating: "x", count: 100)
-    for number in 1...UInt64(FleetWriter.waitingLimit.count + 1) {
+    for number in 1...UInt64(FleetCallQueue.limit.count + 1) {
       let call = FleetUpEntry.Call.write(PreparedMessage(event: "m", body: Array(text.utf8)), ack: nil, row: nil)
       writer.take(FleetUpEntry(host: "b", life: 1, conversation: conversation, number: number, call: call))
     }
