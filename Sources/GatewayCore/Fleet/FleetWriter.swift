@@ -1,12 +1,5 @@
 /// What the holder writes to the server for the hosts, and what it tells them about it. It lives for one conversation.
 final class FleetWriter {
-  /// A host in its present life.
-  private struct Host {
-    var life: UInt64
-    /// The number that is next from it.
-    var next: UInt64 = 1
-  }
-
   private enum State {
     /// Calls of hosts are not taken before the fleet's rows are. May become `reading` or `over`.
     case opening
@@ -24,7 +17,7 @@ final class FleetWriter {
   private let confirmed: ConfirmedInterests
   /// It may write until then; nil while it may not at all.
   private var until: MonotonicInstant?
-  private var hosts: [String: Host] = [:]
+  private var lives = FleetCallers()
   private let replies: FleetReplies
   private var queue = FleetCallQueue()
   private var asks = FleetAsks()
@@ -49,8 +42,6 @@ final class FleetWriter {
   /// A row of the fleet has its outcome.
   var onCarried: (String) -> Void = { _ in }
 
-  /// Most hosts that it takes something from.
-  static let hostsLimit = 50_000
   /// Bytes that the link has not taken, beyond which nothing more is written.
   static let unsentLimit = 1 << 20
   /// Calls that are dealt with in one turn.
@@ -140,10 +131,7 @@ final class FleetWriter {
 
   /// Hosts with a lower life say nothing that counts, and what waits of it is not written.
   func noteLife(_ life: UInt64, of host: String) {
-    let last = hosts[host]
-    guard life > last?.life ?? 0, last != nil || hosts.count < Self.hostsLimit else { return }
-    hosts[host] = Host(life: life)
-    if last != nil { abandon(host) }
+    if lives.note(life, of: host) { abandon(host) }
   }
 
   /// What a host of an earlier life wanted, entered, asked and was asked is over, but for its durable sends.
@@ -162,10 +150,7 @@ final class FleetWriter {
   func take(_ entry: FleetUpEntry) {
     guard entry.conversation == conversation, state != .over else { return }
     noteLife(entry.life, of: entry.host)
-    // Of an earlier life, said twice, or one before it is missing: its host says that again.
-    guard let host = hosts[entry.host], host.life == entry.life, host.next == entry.number else { return }
-    hosts[entry.host]?.next += 1
-    queue.append(FleetCallQueue.Item(entry))
+    if lives.admits(entry) { queue.append(FleetCallQueue.Item(entry)) }
   }
 
   /// Writes what waits, for as long as it may. The clock is looked at before each, and once more before the system call.
@@ -191,19 +176,16 @@ final class FleetWriter {
       guard left > 0 else { return true }
       guard let item = queue.popFirst() else { return false }
       left -= 1
-      write(item)
+      if !lives.isOver(item.sender) { write(item) }
     }
     return false
   }
 
   private func write(_ item: FleetCallQueue.Item) {
-    switch item.sender {
-    case .adopted(let name):
+    if case .adopted(let name) = item.sender {
       guard carrier.admits(name) else { return }
       // Under another name of its host, it has been written meanwhile.
       if let outcome = item.sender.sendID.flatMap({ outcomes[$0] }) { return end(name, outcome.end) }
-    case .host(let host, let life, _, _): if hosts[host]?.life != life { return }
-    case .holder: break
     }
     if isWritten(item) { return }
     let before = tap.unsentBytes
