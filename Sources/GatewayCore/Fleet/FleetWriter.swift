@@ -1,4 +1,5 @@
-/// What the holder writes to the server for the hosts, and what it tells them about it. It lives for one conversation.
+/// Writes to the server what the hosts say, when the holder may: what counts waits here, and is done by `FleetCalls`, so much
+/// in a turn. It lives for one conversation.
 final class FleetWriter {
   private enum State {
     /// Calls of hosts are not taken before the fleet's rows are. May become `reading` or `over`.
@@ -12,35 +13,30 @@ final class FleetWriter {
   let conversation: UInt64
   private let timers: Timers
   private let tap: FleetTap
-  private let check: (PreparedMessage, Bool) -> MessageProblem?
-  /// Interests that the server confirms; the writer confirms the rest.
-  private let confirmed: ConfirmedInterests
-  /// It may write until then; nil while it may not at all.
-  private var until: MonotonicInstant?
-  private var lives = FleetCallers()
   private let replies: FleetReplies
-  private var queue = FleetCallQueue()
-  private var asks = FleetAsks()
-  private var unseen = FleetUnseen()
-  private var look: Timers.ID?
   /// The fleet's own rows.
   private let carrier: FleetCarrier
-  /// What the server has of durable sends, also from conversations before this one.
-  private let outcomes: FleetOutcomes
-  private var questions = FleetQuestions()
-  private var wants = FleetWants()
-  private var rooms = FleetRooms()
+  private let calls: FleetCalls
+  private var lives = FleetCallers()
+  private var queue = FleetCallQueue()
   private var state = State.opening
+  /// It may write until then; nil while it may not at all.
+  private var until: MonotonicInstant?
   /// How many steps come before any write, such as an adoption.
   private var pauses = 0
+  private var look: Timers.ID?
+
+  /// No more waits than is taken from the engine, where it was more.
+  var onRoom: () -> Void = {}
   var onFenced: () -> Void {
     get { replies.onFenced }
     set { replies.onFenced = newValue }
   }
-  /// No more waits than is taken from the engine, where it was more.
-  var onRoom: () -> Void = {}
   /// A row of the fleet has its outcome.
-  var onCarried: (String) -> Void = { _ in }
+  var onCarried: (String) -> Void {
+    get { calls.onCarried }
+    set { calls.onCarried = newValue }
+  }
 
   /// Bytes that the link has not taken, beyond which nothing more is written.
   static let unsentLimit = 1 << 20
@@ -53,34 +49,60 @@ final class FleetWriter {
     check: @escaping (PreparedMessage, Bool) -> MessageProblem?
   ) {
     conversation = opened.conversation
-    replies = FleetReplies(opened.conversation, own, place, engine: engine)
     self.timers = timers
     self.tap = tap
-    self.confirmed = confirmed
-    self.check = check
-    self.outcomes = outcomes
+    replies = FleetReplies(opened.conversation, own, place, engine: engine)
     carrier = FleetCarrier(tries, timers: timers, wall: wall)
+    calls = FleetCalls(tap, replies, carrier, outcomes, confirmed: confirmed, check: check)
     carrier.onDue = { [weak self] in
       self?.queue.append(FleetCallQueue.Item($0))
       self?.flush()
     }
-    carrier.onEnd = { [weak self] in self?.end($0, $1) }
   }
 
   /// Whether calls of hosts are taken.
   var isReading: Bool { state == .reading }
+  /// Whether more waits than is taken from the engine.
+  var isFull: Bool { queue.isFull }
+  /// The server's machine has everything that was written.
+  var isQuiet: Bool { calls.isQuiet }
 
   /// `failure`: how the conversation ended; nil where it was closed here.
   func close(_ failure: UpstreamFailure?) {
     state = .over
     timers.cancel(look)
-    carrier.close(isBlamed: failure?.reason.mayBeCausedByMessage == true)
+    calls.close(isBlamed: failure?.reason.mayBeCausedByMessage == true)
     queue = FleetCallQueue()
-    unseen = FleetUnseen()
   }
 
-  /// The server's machine has everything that was written.
-  var isQuiet: Bool { unseen.isEmpty }
+  // MARK: - What is to be written
+
+  /// The fleet's sends go before anything new.
+  func carry(_ sends: [FleetSend]) {
+    if state == .opening { state = .reading }
+    for item in calls.take(sends) { queue.append(item) }
+    flush()
+  }
+
+  /// Whether one was taken in this conversation and has no outcome, by the name of its row.
+  func hasTaken(_ name: String) -> Bool { carrier.hasTaken(name) }
+
+  /// What a host says; `flush` writes it.
+  func take(_ entry: FleetUpEntry) {
+    guard entry.conversation == conversation, state != .over else { return }
+    noteLife(entry.life, of: entry.host)
+    if lives.admits(entry) { queue.append(FleetCallQueue.Item(entry)) }
+  }
+
+  /// Hosts with a lower life say nothing that counts, and what waits of it is not written.
+  func noteLife(_ life: UInt64, of host: String) {
+    guard lives.note(life, of: host) else { return }
+    let undone = calls.abandon(host)
+    for item in undone { queue.append(item) }
+    if !undone.isEmpty { lookLater(.zero) }
+  }
+
+  // MARK: - When it is written
 
   func mayWrite(until limit: MonotonicInstant?) {
     until = limit
@@ -95,72 +117,25 @@ final class FleetWriter {
     flush()
   }
 
-  // MARK: - What hosts say
-
-  /// The fleet's sends go before anything new.
-  func carry(_ sends: [FleetSend]) {
-    if state == .opening { state = .reading }
-    let underWay = asks.sends.union(unseen.sends)
-    for send in carrier.take(sends.filter { !isKnown($0) }, isUnderWay: { underWay.contains($0.entry.id) }) {
-      queue.append(FleetCallQueue.Item(send))
-    }
-    flush()
-  }
-
-  /// Whether one was taken in this conversation and has no outcome, by the name of its row.
-  func hasTaken(_ name: String) -> Bool { carrier.hasTaken(name) }
-
-  /// Whether the server has one, though its row says nothing of it: then it is noted there once more.
-  private func isKnown(_ send: FleetSend) -> Bool {
-    guard let outcome = outcomes[send.entry.id] else { return false }
-    replies.note(outcome.end, of: send.name)
-    onCarried(send.name)
-    return true
-  }
-
-  /// A row of the fleet has its outcome.
-  private func end(_ name: String, _ end: FleetSendEnd) {
-    if let id = FleetSend.parts(of: name)?.id { asks.finish(id) }
-    for number in carrier.finish(name) {
-      _ = asks.take(number)
-      tap.forget(ack: number)
-    }
-    replies.note(end, of: name)
-    onCarried(name)
-  }
-
-  /// Hosts with a lower life say nothing that counts, and what waits of it is not written.
-  func noteLife(_ life: UInt64, of host: String) {
-    if lives.note(life, of: host) { abandon(host) }
-  }
-
-  /// What a host of an earlier life wanted, entered, asked and was asked is over, but for its durable sends.
-  private func abandon(_ host: String) {
-    for interest in wants.dropAll(of: host) where confirmed.include(interest) { tap.drop(interest) }
-    for id in questions.abandon(host) { tap.decline(id, .abandoned) }
-    for number in asks.abandon(host) { tap.forget(ack: number) }
-    let undone = rooms.dropAll(of: host)
-    // Behind what waits: another host may be about to enter it.
-    for (entering, leave) in undone {
-      queue.append(FleetCallQueue.Item(.holder, .leave(leave, of: entering.message)))
-    }
-    if !undone.isEmpty { lookLater(.zero) }
-  }
-
-  func take(_ entry: FleetUpEntry) {
-    guard entry.conversation == conversation, state != .over else { return }
-    noteLife(entry.life, of: entry.host)
-    if lives.admits(entry) { queue.append(FleetCallQueue.Item(entry)) }
-  }
-
   /// Writes what waits, for as long as it may. The clock is looked at before each, and once more before the system call.
   func flush() {
     writeOn()
-    if !unseen.isEmpty || !queue.isEmpty { lookLater(.zero) }
+    if isBusy { lookLater(.zero) }
   }
 
-  /// Whether more waits than is taken from the engine.
-  var isFull: Bool { queue.isFull }
+  /// Something waits here, or may not have reached the server's machine.
+  private var isBusy: Bool { !isQuiet || !queue.isEmpty }
+
+  private func lookLater(_ delay: Duration) {
+    timers.cancel(look)
+    look = timers.after(delay) { [weak self] in
+      guard let self, state != .over else { return }
+      calls.noteSeen()
+      let isCutOff = writeOn()
+      guard isBusy else { return }
+      lookLater(isCutOff ? .zero : min(max(delay * 2, .milliseconds(1)), .milliseconds(10)))
+    }
+  }
 
   /// Returns whether it stopped because the turn is over, and not because the link takes nothing more.
   @discardableResult
@@ -176,192 +151,21 @@ final class FleetWriter {
       guard left > 0 else { return true }
       guard let item = queue.popFirst() else { return false }
       left -= 1
-      if !lives.isOver(item.sender) { write(item) }
+      if !lives.isOver(item.sender) { calls.perform(item) }
     }
     return false
   }
 
-  private func write(_ item: FleetCallQueue.Item) {
-    if case .adopted(let name) = item.sender {
-      guard carrier.admits(name) else { return }
-      // Under another name of its host, it has been written meanwhile.
-      if let outcome = item.sender.sendID.flatMap({ outcomes[$0] }) { return end(name, outcome.end) }
-    }
-    if isWritten(item) { return }
-    let before = tap.unsentBytes
-    var isAll = true
-    switch item.call {
-    case .write(let message, let ack, _):
-      if let problem = check(message, ack != nil) { return refuse(item, problem) }
-      isAll = ack == nil
-      let number = asks.begin(item.sender, ack: ack)
-      tap.write(message, ack: number)
-      if case .adopted(let name) = item.sender { carrier.wrote(name, ack: number) }
-    case .enter(let message, let ack, let leave):
-      if let problem = check(message, ack != nil) { return refuse(item, problem) }
-      isAll = ack == nil
-      enter(message, ack, leave, item.sender)
-    case .leave(let leave, let entered): self.leave(entered, by: leave, item.sender)
-    case .answer(let id, let message):
-      if questions.take(id) != nil { tap.answer(id, message) }
-    case .decline(let id, let why):
-      if questions.take(id) != nil { tap.decline(id, why) }
-    case .forget(let ack):
-      if case .host(let host, _, _, _) = item.sender, let number = asks.forget(ack, of: host) {
-        tap.forget(ack: number)
-      }
-    case .want(let interest): want(interest, item.sender)
-    case .drop(let interest): drop(interest, item.sender)
-    }
-    unseen.append(FleetUnseen.Write(sender: item.sender, isAll: isAll), bytes: max(0, tap.unsentBytes - before))
-  }
+  // MARK: - What the server says
 
-  /// Whether a durable send of a host has been written already, for an earlier life of the host or for the fleet: the engine
-  /// has lost that, and what becomes of it is told to the life that says it now. What waits for an answer and is said again in
-  /// the same life is a retry, unless the answer is known.
-  private func isWritten(_ item: FleetCallQueue.Item) -> Bool {
-    guard item.sender.life != nil, case .write(_, let ack, _) = item.call, let id = item.sender.sendID else {
-      return false
-    }
-    if let outcome = outcomes[id] {
-      if let ack, let reply = outcome.reply(to: ack) { tell(item.sender, reply, outcome.end) }
-    } else {
-      guard asks.takeOver(item.sender, ack: ack) else { return false }
-      if let name = item.sender.rowName { carrier.letGo(name) }
-    }
-    unseen.append(FleetUnseen.Write(sender: item.sender, isAll: ack == nil))
-    return true
-  }
+  /// Something about what was written for a host.
+  func heard(reply call: FleetReplyEntry.Call) { calls.heard(reply: call) }
 
-  private func want(_ interest: Interest, _ sender: FleetSender) {
-    guard case .host(let host, _, _, _) = sender else { return }
-    switch wants.want(interest, host) {
-    case .ask where confirmed.include(interest): tap.want(interest)
-    case .ask: heard(reply: .answered(interest, refusal: nil))
-    case .agreed: replies.tell(host, .answered(interest, refusal: nil))
-    case .tooMany:
-      let refusal = "a host of a fleet answers by at most \(FleetWants.patternLimit) patterns; name the events"
-      replies.tell(host, .answered(interest, refusal: refusal))
-    case .wait: break
-    }
-  }
+  /// It does not want an answer any more.
+  func heard(withdrawal ack: UInt64) { calls.heard(withdrawal: ack) }
 
-  private func drop(_ interest: Interest, _ sender: FleetSender) {
-    guard case .host(let host, _, _, _) = sender, wants.drop(interest, host), confirmed.include(interest) else {
-      return
-    }
-    tap.drop(interest)
-  }
-
-  /// Written for each host that says it: each waits for its own acknowledgement, with what the server answers, and a server
-  /// takes who is in a room already for one who is in it.
-  private func enter(_ message: PreparedMessage, _ ack: UInt64?, _ leave: PreparedLeave?, _ sender: FleetSender) {
-    guard case .host(let host, _, _, _) = sender else { return }
-    rooms.enter(FleetRooms.Entering(message), host, leave: leave)
-    tap.write(message, ack: asks.begin(sender, ack: ack))
-  }
-
-  /// Written when no other host holds it, nor the link itself. What the server would end the link for is left out: then it
-  /// goes on sending what is not heard.
-  private func leave(_ entered: PreparedMessage, by leave: PreparedLeave?, _ sender: FleetSender) {
-    let entering = FleetRooms.Entering(entered)
-    var undoing = leave
-    switch sender {
-    case .host(let host, _, _, _): undoing = rooms.leave(entering, host, by: leave)
-    // Entered by another host since then.
-    case .holder: if rooms.isHeld(entering) { return }
-    case .adopted: return
-    }
-    guard let undoing, !tap.hasEntered(entering), check(undoing.message, undoing.wantsAck) == nil else { return }
-    guard undoing.wantsAck else { return tap.write(undoing.message, ack: nil) }
-    let number = asks.nextNumber()
-    tap.write(undoing.message, ack: number)
-    tap.forget(ack: number)
-  }
-
-  // MARK: - What becomes of it
-
-  private func lookLater(_ delay: Duration) {
-    timers.cancel(look)
-    look = timers.after(delay) { [weak self] in
-      guard let self, state != .over else { return }
-      seen()
-      let isCutOff = writeOn()
-      guard !unseen.isEmpty || !queue.isEmpty else { return }
-      lookLater(isCutOff ? .zero : min(max(delay * 2, .milliseconds(1)), .milliseconds(10)))
-    }
-  }
-
-  /// What the link has taken by now is written, as far as the server's machine has it.
-  private func seen() {
-    let unsent = tap.unsentBytes
-    var numbers: [String: (life: UInt64, last: UInt64)] = [:]
-    var ends: [String: [String: FleetBoxRow]] = [:]
-    while let write = unseen.takeSeen(unsent: unsent) {
-      if case .host(let host, let life, let number, let row) = write.sender {
-        if life >= numbers[host]?.life ?? 0 { numbers[host] = (life, number) }
-        if write.isAll, let row { ends[host, default: [:]][row] = FleetOutcomes.Outcome.written.end.row }
-      }
-      if write.isAll { conclude(write.sender, .written) }
-    }
-    for (host, written) in numbers.sorted(by: { $0.key < $1.key }) {
-      replies.tell(host, .written(upTo: written.last), ends[host] ?? [:], life: written.life)
-    }
-  }
-
-  /// The server has a durable send, or has refused it.
-  private func conclude(_ sender: FleetSender, _ outcome: FleetOutcomes.Outcome) {
-    guard let id = sender.sendID, let name = sender.rowName else { return }
-    outcomes.note(outcome, of: id)
-    if case .adopted = sender { return end(name, outcome.end) }
-    asks.finish(id)
-    // What a host had written itself may be the fleet's by now.
-    carrier.finish(name)
-    onCarried(name)
-  }
-
-  private func refuse(_ item: FleetCallQueue.Item, _ problem: MessageProblem) {
-    let end = FleetSendEnd(.refused, reason: problem.word)
-    switch item.sender {
-    case .host(let host, let life, let number, let row):
-      replies.tell(host, .refused(number: number, problem), row.map { [$0: end.row] } ?? [:], life: life)
-      unseen.append(FleetUnseen.Write(sender: .host(host, life: life, number: number, row: nil), isAll: true))
-    case .adopted(let name): self.end(name, end)
-    case .holder: break
-    }
-  }
-
-  /// The server has said something about what was written for a host.
-  func heard(reply call: FleetReplyEntry.Call) {
-    // What it answers was written.
-    seen()
-    switch call {
-    case .acknowledged(let id, let answer):
-      if let ask = asks.take(id) { finish(ask, .acknowledged(answer)) }
-    case .failed(let id, let error):
-      if let ask = asks.take(id) { finish(ask, .failed(error)) }
-    case .progressed(let id, let answer):
-      if let ask = asks[id] { tell(ask.sender, .progressed(ask.id, answer)) }
-    case .answered(let interest, let refusal):
-      for host in wants.answered(interest, isAgreed: refusal == nil) {
-        replies.tell(host, .answered(interest, refusal: refusal))
-      }
-    case .written, .refused, .withdrew: break
-    }
-  }
-
-  private func finish(_ ask: FleetAsks.Ask, _ outcome: FleetOutcomes.Outcome) {
-    if let reply = outcome.reply(to: ask.id) { tell(ask.sender, reply, outcome.end) }
-    conclude(ask.sender, outcome)
-  }
-
-  /// Tells a host something about a number of its present life, and with it the end of what that was of.
-  private func tell(_ sender: FleetSender, _ reply: FleetReplyEntry.Call, _ end: FleetSendEnd? = nil) {
-    guard case .host(let host, let life, _, let row) = sender else { return }
-    var ends: [String: FleetBoxRow] = [:]
-    if let row, let end { ends[row] = end.row }
-    replies.tell(host, reply, ends, life: life)
-  }
+  /// It asks something. Returns the host that is to answer; nil where none can.
+  func ask(_ id: UInt64, named name: String) -> String? { calls.ask(id, named: name) }
 
   // MARK: - The engine
 
@@ -369,14 +173,4 @@ final class FleetWriter {
 
   /// The term goes on at the engine that was reached again.
   func heal() { replies.heal() }
-
-  // MARK: - Questions of the server
-
-  /// The host that is to answer; nil where none can.
-  func ask(_ id: UInt64, named name: String) -> String? { questions.ask(id, of: wants.answerers(of: name)) }
-
-  /// The server does not want that answer any more.
-  func heard(withdrawal ack: UInt64) {
-    if let host = questions.take(ack) { replies.tell(host, .withdrew(ack)) }
-  }
 }

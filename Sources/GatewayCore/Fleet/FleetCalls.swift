@@ -1,0 +1,268 @@
+/// Does at the server what calls say, and tells the hosts what becomes of it, in one conversation of the holder. Which
+/// calls count, and when each is done, is for `FleetWriter` to say.
+final class FleetCalls {
+  private let tap: FleetTap
+  private let replies: FleetReplies
+  /// The fleet's own rows.
+  private let carrier: FleetCarrier
+  /// What the server has of durable sends, also from conversations before this one.
+  private let outcomes: FleetOutcomes
+  /// Interests that the server confirms; the others are confirmed here.
+  private let confirmed: ConfirmedInterests
+  private let check: (PreparedMessage, Bool) -> MessageProblem?
+  private var asks = FleetAsks()
+  private var unseen = FleetUnseen()
+  private var wants = FleetWants()
+  private var rooms = FleetRooms()
+  private var questions = FleetQuestions()
+
+  /// A row of the fleet has its outcome.
+  var onCarried: (String) -> Void = { _ in }
+
+  init(
+    _ tap: FleetTap, _ replies: FleetReplies, _ carrier: FleetCarrier, _ outcomes: FleetOutcomes,
+    confirmed: ConfirmedInterests, check: @escaping (PreparedMessage, Bool) -> MessageProblem?
+  ) {
+    self.tap = tap
+    self.replies = replies
+    self.carrier = carrier
+    self.outcomes = outcomes
+    self.confirmed = confirmed
+    self.check = check
+    carrier.onEnd = { [weak self] in self?.end($0, $1) }
+  }
+
+  /// The server's machine has everything that was written.
+  var isQuiet: Bool { unseen.isEmpty }
+
+  /// The conversation is over. `isBlamed`: what was under way may be why.
+  func close(isBlamed: Bool) {
+    carrier.close(isBlamed: isBlamed)
+    unseen = FleetUnseen()
+  }
+
+  // MARK: - What is said
+
+  /// Does what a call says, as far as it is not done already.
+  func perform(_ item: FleetCallQueue.Item) {
+    if case .adopted(let name) = item.sender {
+      guard carrier.admits(name) else { return }
+      // Under another name of its host, it has been written meanwhile.
+      if let outcome = item.sender.sendID.flatMap({ outcomes[$0] }) { return end(name, outcome.end) }
+    }
+    if isWritten(item) { return }
+    let before = tap.unsentBytes
+    var isAll = true
+    switch item.call {
+    case .write(let message, let ack, _):
+      if let problem = check(message, ack != nil) { return refuse(item, problem) }
+      isAll = ack == nil
+      let number = asks.begin(item.sender, ack: ack)
+      tap.write(message, ack: number)
+      if case .adopted(let name) = item.sender { carrier.wrote(name, ack: number) }
+    case .enter(let message, let ack, let leave):
+      if let problem = check(message, ack != nil) { return refuse(item, problem) }
+      isAll = ack == nil
+      enter(message, ack, leave, item.sender)
+    case .leave(let leave, let entered): self.leave(entered, by: leave, item.sender)
+    case .answer(let id, let message):
+      if questions.take(id) != nil { tap.answer(id, message) }
+    case .decline(let id, let why):
+      if questions.take(id) != nil { tap.decline(id, why) }
+    case .forget(let ack):
+      if case .host(let host, _, _, _) = item.sender, let number = asks.forget(ack, of: host) {
+        tap.forget(ack: number)
+      }
+    case .want(let interest): want(interest, item.sender)
+    case .drop(let interest): drop(interest, item.sender)
+    }
+    unseen.append(FleetUnseen.Write(sender: item.sender, isAll: isAll), bytes: max(0, tap.unsentBytes - before))
+  }
+
+  /// Whether a durable send of a host has been written already, for an earlier life of the host or for the fleet: the engine
+  /// has lost that, and what becomes of it is told to the life that says it now. What waits for an answer and is said again in
+  /// the same life is a retry, unless the answer is known.
+  private func isWritten(_ item: FleetCallQueue.Item) -> Bool {
+    guard item.sender.life != nil, case .write(_, let ack, _) = item.call, let id = item.sender.sendID else {
+      return false
+    }
+    if let outcome = outcomes[id] {
+      if let ack, let reply = outcome.reply(to: ack) { tell(item.sender, reply, outcome.end) }
+    } else {
+      guard asks.takeOver(item.sender, ack: ack) else { return false }
+      if let name = item.sender.rowName { carrier.letGo(name) }
+    }
+    unseen.append(FleetUnseen.Write(sender: item.sender, isAll: ack == nil))
+    return true
+  }
+
+  private func want(_ interest: Interest, _ sender: FleetSender) {
+    guard case .host(let host, _, _, _) = sender else { return }
+    switch wants.want(interest, host) {
+    case .ask where confirmed.include(interest): tap.want(interest)
+    case .ask: heard(reply: .answered(interest, refusal: nil))
+    case .agreed: replies.tell(host, .answered(interest, refusal: nil))
+    case .tooMany:
+      let refusal = "a host of a fleet answers by at most \(FleetWants.patternLimit) patterns; name the events"
+      replies.tell(host, .answered(interest, refusal: refusal))
+    case .wait: break
+    }
+  }
+
+  private func drop(_ interest: Interest, _ sender: FleetSender) {
+    guard case .host(let host, _, _, _) = sender, wants.drop(interest, host), confirmed.include(interest) else {
+      return
+    }
+    tap.drop(interest)
+  }
+
+  /// Written for each host that says it: each waits for its own acknowledgement, with what the server answers, and a server
+  /// takes who is in a room already for one who is in it.
+  private func enter(_ message: PreparedMessage, _ ack: UInt64?, _ leave: PreparedLeave?, _ sender: FleetSender) {
+    guard case .host(let host, _, _, _) = sender else { return }
+    rooms.enter(FleetRooms.Entering(message), host, leave: leave)
+    tap.write(message, ack: asks.begin(sender, ack: ack))
+  }
+
+  /// Written when no other host holds it, nor the link itself. What the server would end the link for is left out: then it
+  /// goes on sending what is not heard.
+  private func leave(_ entered: PreparedMessage, by leave: PreparedLeave?, _ sender: FleetSender) {
+    let entering = FleetRooms.Entering(entered)
+    var undoing = leave
+    switch sender {
+    case .host(let host, _, _, _): undoing = rooms.leave(entering, host, by: leave)
+    // Entered by another host since then.
+    case .holder: if rooms.isHeld(entering) { return }
+    case .adopted: return
+    }
+    guard let undoing, !tap.hasEntered(entering), check(undoing.message, undoing.wantsAck) == nil else { return }
+    guard undoing.wantsAck else { return tap.write(undoing.message, ack: nil) }
+    let number = asks.nextNumber()
+    tap.write(undoing.message, ack: number)
+    tap.forget(ack: number)
+  }
+
+  private func refuse(_ item: FleetCallQueue.Item, _ problem: MessageProblem) {
+    let end = FleetSendEnd(.refused, reason: problem.word)
+    switch item.sender {
+    case .host(let host, let life, let number, let row):
+      replies.tell(host, .refused(number: number, problem), row.map { [$0: end.row] } ?? [:], life: life)
+      unseen.append(FleetUnseen.Write(sender: .host(host, life: life, number: number, row: nil), isAll: true))
+    case .adopted(let name): self.end(name, end)
+    case .holder: break
+    }
+  }
+
+  // MARK: - The fleet's own rows
+
+  /// Takes those of the fleet's sends that were not taken before. Returns what is to be done, in its order.
+  func take(_ sends: [FleetSend]) -> [FleetCallQueue.Item] {
+    let underWay = asks.sends.union(unseen.sends)
+    let fresh = carrier.take(sends.filter { !isKnown($0) }, isUnderWay: { underWay.contains($0.entry.id) })
+    return fresh.map { FleetCallQueue.Item($0) }
+  }
+
+  /// Whether the server has one, though its row says nothing of it: then it is noted there once more.
+  private func isKnown(_ send: FleetSend) -> Bool {
+    guard let outcome = outcomes[send.entry.id] else { return false }
+    replies.note(outcome.end, of: send.name)
+    onCarried(send.name)
+    return true
+  }
+
+  /// A row of the fleet has its outcome.
+  private func end(_ name: String, _ end: FleetSendEnd) {
+    if let id = FleetSend.parts(of: name)?.id { asks.finish(id) }
+    for number in carrier.finish(name) {
+      _ = asks.take(number)
+      tap.forget(ack: number)
+    }
+    replies.note(end, of: name)
+    onCarried(name)
+  }
+
+  // MARK: - What becomes of it
+
+  /// What the link has taken by now is written, as far as the server's machine has it.
+  func noteSeen() {
+    let unsent = tap.unsentBytes
+    var numbers: [String: (life: UInt64, last: UInt64)] = [:]
+    var ends: [String: [String: FleetBoxRow]] = [:]
+    while let write = unseen.takeSeen(unsent: unsent) {
+      if case .host(let host, let life, let number, let row) = write.sender {
+        if life >= numbers[host]?.life ?? 0 { numbers[host] = (life, number) }
+        if write.isAll, let row { ends[host, default: [:]][row] = FleetOutcomes.Outcome.written.end.row }
+      }
+      if write.isAll { conclude(write.sender, .written) }
+    }
+    for (host, written) in numbers.sorted(by: { $0.key < $1.key }) {
+      replies.tell(host, .written(upTo: written.last), ends[host] ?? [:], life: written.life)
+    }
+  }
+
+  /// The server has said something about what was written for a host.
+  func heard(reply call: FleetReplyEntry.Call) {
+    // What it answers was written.
+    noteSeen()
+    switch call {
+    case .acknowledged(let id, let answer):
+      if let ask = asks.take(id) { finish(ask, .acknowledged(answer)) }
+    case .failed(let id, let error):
+      if let ask = asks.take(id) { finish(ask, .failed(error)) }
+    case .progressed(let id, let answer):
+      if let ask = asks[id] { tell(ask.sender, .progressed(ask.id, answer)) }
+    case .answered(let interest, let refusal):
+      for host in wants.answered(interest, isAgreed: refusal == nil) {
+        replies.tell(host, .answered(interest, refusal: refusal))
+      }
+    case .written, .refused, .withdrew: break
+    }
+  }
+
+  private func finish(_ ask: FleetAsks.Ask, _ outcome: FleetOutcomes.Outcome) {
+    if let reply = outcome.reply(to: ask.id) { tell(ask.sender, reply, outcome.end) }
+    conclude(ask.sender, outcome)
+  }
+
+  /// Tells a host something about a number of its present life, and with it the end of what that was of.
+  private func tell(_ sender: FleetSender, _ reply: FleetReplyEntry.Call, _ end: FleetSendEnd? = nil) {
+    guard case .host(let host, let life, _, let row) = sender else { return }
+    var ends: [String: FleetBoxRow] = [:]
+    if let row, let end { ends[row] = end.row }
+    replies.tell(host, reply, ends, life: life)
+  }
+
+  /// The server has a durable send, or has refused it.
+  private func conclude(_ sender: FleetSender, _ outcome: FleetOutcomes.Outcome) {
+    guard let id = sender.sendID, let name = sender.rowName else { return }
+    outcomes.note(outcome, of: id)
+    if case .adopted = sender { return end(name, outcome.end) }
+    asks.finish(id)
+    // What a host had written itself may be the fleet's by now.
+    carrier.finish(name)
+    onCarried(name)
+  }
+
+  // MARK: - Questions of the server
+
+  /// The host that is to answer; nil where none can.
+  func ask(_ id: UInt64, named name: String) -> String? { questions.ask(id, of: wants.answerers(of: name)) }
+
+  /// The server does not want that answer any more.
+  func heard(withdrawal ack: UInt64) {
+    if let host = questions.take(ack) { replies.tell(host, .withdrew(ack)) }
+  }
+
+  // MARK: - Hosts that are gone
+
+  /// What a host of an earlier life wanted, entered, asked and was asked is over, but for its durable sends. Returns what is
+  /// to be done about it, behind what waits: another host may be about to enter what it had entered.
+  func abandon(_ host: String) -> [FleetCallQueue.Item] {
+    for interest in wants.dropAll(of: host) where confirmed.include(interest) { tap.drop(interest) }
+    for id in questions.abandon(host) { tap.decline(id, .abandoned) }
+    for number in asks.abandon(host) { tap.forget(ack: number) }
+    return rooms.dropAll(of: host).map { entering, leave in
+      FleetCallQueue.Item(.holder, .leave(leave, of: entering.message))
+    }
+  }
+}
