@@ -24,7 +24,7 @@ final class FleetWriter {
   private var until: MonotonicInstant?
   /// How many steps come before any write, such as an adoption.
   private var pauses = 0
-  private var look: Timers.ID?
+  private var look = EarliestTimer()
 
   /// No more waits than is taken from the engine, where it was more.
   var onRoom: () -> Void = {}
@@ -70,7 +70,6 @@ final class FleetWriter {
   /// `failure`: how the conversation ended; nil where it was closed here.
   func close(_ failure: UpstreamFailure?) {
     state = .over
-    timers.cancel(look)
     calls.close(isBlamed: failure?.reason.mayBeCausedByMessage == true)
     queue = FleetCallQueue()
   }
@@ -126,15 +125,20 @@ final class FleetWriter {
   /// Something waits here, or may not have reached the server's machine.
   private var isBusy: Bool { !isQuiet || !queue.isEmpty }
 
+  /// A look that comes sooner anyway is not put off: others may ask for one again and again.
   private func lookLater(_ delay: Duration) {
-    timers.cancel(look)
-    look = timers.after(delay) { [weak self] in
-      guard let self, state != .over else { return }
-      calls.noteSeen()
-      let isCutOff = writeOn()
-      guard isBusy else { return }
-      lookLater(isCutOff ? .zero : min(max(delay * 2, .milliseconds(1)), .milliseconds(10)))
-    }
+    let due = timers.now + delay
+    guard look.isLater(than: due) else { return }
+    look.arm(at: due, timers) { [weak self] in self?.lookAgain(after: delay) }
+  }
+
+  private func lookAgain(after delay: Duration) {
+    look.rang()
+    guard state != .over else { return }
+    calls.noteSeen()
+    let isCutOff = writeOn()
+    guard isBusy else { return }
+    lookLater(isCutOff ? .zero : min(max(delay * 2, .milliseconds(1)), .milliseconds(10)))
   }
 
   /// Returns whether it stopped because the turn is over, and not because the link takes nothing more.
