@@ -3,8 +3,11 @@ struct FleetCallQueue {
   struct Item {
     let sender: FleetSender
     let call: FleetUpEntry.Call
+    let byteCount: Int
 
-    init(_ sender: FleetSender, _ call: FleetUpEntry.Call) { (self.sender, self.call) = (sender, call) }
+    init(_ sender: FleetSender, _ call: FleetUpEntry.Call) {
+      (self.sender, self.call, byteCount) = (sender, call, call.byteCount)
+    }
 
     /// What a host says.
     init(_ entry: FleetUpEntry) {
@@ -27,17 +30,19 @@ struct FleetCallQueue {
   private var bytes = 0
 
   var isEmpty: Bool { items.isEmpty }
+  /// Bytes of the first one; nil where nothing waits.
+  var firstByteCount: Int? { items.look(0) { $0.byteCount } }
   /// Whether more waits than is taken from the engine.
   var isFull: Bool { items.count > Self.limit.count || bytes > Self.limit.bytes }
 
   mutating func append(_ item: Item) {
     items.append(item)
-    bytes += item.call.byteCount
+    bytes += item.byteCount
   }
 
   mutating func popFirst() -> Item? {
     guard let item = items.popFirst() else { return nil }
-    bytes -= item.call.byteCount
+    bytes -= item.byteCount
     return item
   }
 }

@@ -25,6 +25,8 @@ final class FleetWriter {
   /// How many steps come before any write, such as an adoption.
   private var pauses = 0
   private var look = EarliestTimer()
+  /// What was dealt with since the last look, which comes with the next turn while something waits.
+  private var turn = (count: 0, bytes: 0)
 
   /// No more waits than is taken from the engine, where it was more.
   var onRoom: () -> Void = {}
@@ -40,8 +42,9 @@ final class FleetWriter {
 
   /// Bytes that the link has not taken, beyond which nothing more is written.
   static let unsentLimit = 1 << 20
-  /// Calls that are dealt with in one turn.
-  static let portion = 1_000
+  /// What is dealt with in one turn at most, in calls and in bytes; a longer call has a turn of its own. A server that takes
+  /// everything at once leaves nothing unsent, which would end a turn as well.
+  static let portion = (count: 1_000, bytes: 1 << 20)
 
   init(
     _ opened: FleetOpened, _ own: FleetOwn, _ place: FleetPlace, engine: any FleetEngine, timers: Timers, tap: FleetTap,
@@ -116,7 +119,8 @@ final class FleetWriter {
     flush()
   }
 
-  /// Writes what waits, for as long as it may. The clock is looked at before each, and once more before the system call.
+  /// Writes what waits, for as long as it may, and no more than a portion however often it is called in a turn. The clock is
+  /// looked at before each, and once more before the system call.
   func flush() {
     writeOn()
     if isBusy { lookLater(.zero) }
@@ -136,6 +140,7 @@ final class FleetWriter {
     look.rang()
     guard state != .over else { return }
     calls.noteSeen()
+    turn = (0, 0)
     let isCutOff = writeOn()
     guard isBusy else { return }
     lookLater(isCutOff ? .zero : min(max(delay * 2, .milliseconds(1)), .milliseconds(10)))
@@ -150,14 +155,19 @@ final class FleetWriter {
   }
 
   private func writeOut() -> Bool {
-    var left = Self.portion
     while let until, timers.now < until, pauses == 0, state != .over, tap.unsentBytes < Self.unsentLimit {
-      guard left > 0 else { return true }
-      guard let item = queue.popFirst() else { return false }
-      left -= 1
+      guard let bytes = queue.firstByteCount else { return false }
+      guard hasTime(for: bytes), let item = queue.popFirst() else { return true }
+      turn = (turn.count + 1, turn.bytes + bytes)
       if !lives.isOver(item.sender) { calls.perform(item) }
     }
     return false
+  }
+
+  /// Whether a call of so many bytes may be dealt with in this turn.
+  private func hasTime(for bytes: Int) -> Bool {
+    guard turn.count > 0 else { return true }
+    return turn.count < Self.portion.count && turn.bytes + bytes <= Self.portion.bytes
   }
 
   // MARK: - What the server says

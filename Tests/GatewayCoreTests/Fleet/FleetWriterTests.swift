@@ -300,15 +300,38 @@ import Testing
   }
 
   @Test func manyCallsAreDealtWithInPortions() {
-    for number in 1...UInt64(FleetWriter.portion) * 2 {
+    for number in 1...UInt64(FleetWriter.portion.count) * 2 {
       let call = FleetUpEntry.Call.forget(ack: number)
       writer.take(FleetUpEntry(host: "b", life: 1, conversation: conversation, number: number, call: call))
     }
-    say(UInt64(FleetWriter.portion) * 2 + 1, "last")
+    say(UInt64(FleetWriter.portion.count) * 2 + 1, "last")
     mayWrite()
     #expect(sink.takeAll() == [])
     scene.turn(by: .milliseconds(1))
     #expect(sink.takeAll() == ["last"])
+  }
+
+  @Test func longCallsDoNotAllLeaveInOneTurnToAServerThatTakesThemAtOnce() {
+    let half = FleetWriter.portion.bytes / 2
+    let sizes = [half - 8, half - 8, half * 4, 1, half]
+    for (number, size) in zip(UInt64(1)..., sizes) {
+      let text = Array("\(number)".utf8)
+      let message = PreparedMessage(event: "m", body: text, attachments: [[UInt8](repeating: 0, count: size)])
+      let call = FleetUpEntry.Call.write(message, ack: nil, row: nil)
+      writer.take(FleetUpEntry(host: "b", life: 1, conversation: conversation, number: number, call: call))
+    }
+    // Whatever asks for it in a turn, and however often.
+    mayWrite()
+    writer.flush()
+    mayWrite()
+    #expect(sink.takeAll() == ["1", "2"])
+    scene.timers.fire()
+    writer.flush()
+    #expect(sink.takeAll() == ["3"])
+    scene.timers.fire()
+    #expect(sink.takeAll() == ["4", "5"])
+    scene.turn(by: .milliseconds(50))
+    #expect(told().last == .written(upTo: 5))
   }
 
   @Test func theUnionOfInterestsIsAskedFor() {
