@@ -350,8 +350,10 @@ final class FleetHolder {
   }
 
   /// Reads what was not read before in this conversation: of many hosts that die together one look finds all. What waits for a
-  /// look that began after it was done goes on with the next.
+  /// look that began after it was done goes on with the next. While the engine is not reached nothing is read, so that whoever
+  /// gains it finds no reading under way that has failed already.
   private func readAdopted() {
+    guard engine.server != nil else { return }
     let (present, waiting) = (writer, adoptions)
     (adoptions, isReadingAdopted) = ([], true)
     var found: [FleetSend] = []
@@ -455,7 +457,7 @@ final class FleetHolder {
   }
 
   private func adopt(_ host: String, _ row: FleetHostRow) {
-    guard let own = lease.own, let beat = row.beat, case .holding = lease.state else { return }
+    guard let own = lease.own, let beat = row.beat, case .holding = lease.state, engine.server != nil else { return }
     let writer = writer
     // Nothing that its next life says goes before what is adopted.
     writer?.pause()

@@ -4,8 +4,37 @@ import Testing
 
 /// What the host that holds does about hosts that fell silent.
 @Suite struct FleetAdoptionTests {
-  @Test func aNewHolderAdoptsNoHostThatAnotherOneHasAdopted() throws {
-    let scene = FleetScene()
+  private let scene = FleetScene()
+  private let sink = FleetSink()
+  private let owner = FleetOwner()
+  /// The host that falls silent.
+  private var row: FleetHostRow? { scene.store.hostRow(scene.place.key(.hosts), "b") }
+
+  /// A holder with a link to a server, in a fleet with a copy; host `b` has joined and says nothing more.
+  private func hold() -> FleetHolder {
+    let holder = FleetHolder(
+      scene.settings, sink, engine: scene.engine, timers: scene.timers, random: FakeRandom()
+    ) { FleetTops() }
+    scene.engine.copies = 1
+    scene.run(FleetJoin(place: scene.place, host: "b", life: 0, details: FleetHostDetails()))
+    scene.turn(by: .seconds(5))
+    owner.channel = holder.connector.dial(owner: owner)
+    sink.open()
+    scene.turn(by: .seconds(1))
+    return holder
+  }
+
+  /// What the server hears when host `c` says something.
+  private func hear(_ holder: FleetHolder) throws -> [String] {
+    let conversation = try #require(holder.writer?.conversation)
+    let call = FleetUpEntry.Call.write(PreparedMessage(event: "m", body: Array("one".utf8)), ack: nil, row: nil)
+    let entry = FleetUpEntry(host: "c", life: 1, conversation: conversation, number: 1, call: call)
+    _ = scene.store.append(entry.fields, to: scene.place.key(.up), at: nil)
+    scene.turn(by: .seconds(1))
+    return sink.takeAll()
+  }
+
+  @Test func aNewHolderAdoptsNoHostThatAnotherOneHasAdopted() {
     func holder(_ host: String) -> FleetHolder {
       var settings = scene.settings
       settings.host = host
@@ -13,7 +42,6 @@ import Testing
         FleetTops()
       }
     }
-    var row: FleetHostRow? { scene.store.hostRow(scene.place.key(.hosts), "b") }
     let rest = scene.settings.adopt + scene.settings.adopt / 2
     let first = holder("a")
     scene.run(FleetJoin(place: scene.place, host: "b", life: 0, details: FleetHostDetails()))
@@ -26,45 +54,39 @@ import Testing
     #expect(second.holds && row?.life == 2)
   }
 
-  @Test func aDeadHostIsAdoptedOnceUntilItComesBack() throws {
-    let scene = FleetScene()
+  @Test func aDeadHostIsAdoptedOnceUntilItComesBack() {
     let holder = FleetHolder(
       scene.settings, FleetSink(), engine: scene.engine, timers: scene.timers, random: FakeRandom()
     ) { FleetTops() }
-    var life: UInt64? { scene.store.hostRow(scene.place.key(.hosts), "b")?.life }
     let rest = scene.settings.adopt + scene.settings.adopt / 2
     let join = FleetJoin(place: scene.place, host: "b", life: 0, details: FleetHostDetails())
     scene.run(join)
     scene.turn(by: rest)
-    #expect(holder.holds && life == 2)
+    #expect(holder.holds && row?.life == 2)
     scene.turn(by: rest * 5)
-    #expect(life == 2)
+    #expect(row?.life == 2)
     scene.run(join)
     scene.turn(by: rest * 5)
-    #expect(life == 4)
+    #expect(row?.life == 4)
   }
 
   @Test func theHolderWritesOnAfterAnAdoptionThatWasNotConfirmedInTime() throws {
-    let scene = FleetScene()
-    let sink = FleetSink()
-    let holder = FleetHolder(
-      scene.settings, sink, engine: scene.engine, timers: scene.timers, random: FakeRandom()
-    ) { FleetTops() }
-    scene.engine.copies = 1
-    scene.run(FleetJoin(place: scene.place, host: "b", life: 0, details: FleetHostDetails()))
-    scene.turn(by: .seconds(5))
-    let owner = FleetOwner()
-    owner.channel = holder.connector.dial(owner: owner)
-    sink.open()
-    scene.turn(by: .seconds(1))
-    let conversation = try #require(holder.writer?.conversation)
+    let holder = hold()
     scene.engine.uncopied = [.adopt]
     scene.turn(by: scene.settings.adopt * 2)
-    #expect(scene.store.hostRow(scene.place.key(.hosts), "b")?.isAdopted == true)
-    let call = FleetUpEntry.Call.write(PreparedMessage(event: "m", body: Array("one".utf8)), ack: nil, row: nil)
-    let entry = FleetUpEntry(host: "c", life: 1, conversation: conversation, number: 1, call: call)
-    _ = scene.store.append(entry.fields, to: scene.place.key(.up), at: nil)
-    scene.turn(by: .seconds(1))
-    #expect(sink.takeAll() == ["one"])
+    #expect(row?.isAdopted == true)
+    #expect(try hear(holder) == ["one"])
+  }
+
+  @Test func theHolderWritesOnWhereTheEngineIsReachedAgainJustWhenItIsToBeAskedOnceMore() throws {
+    let holder = hold()
+    scene.engine.uncopied = [.adopt]
+    while row?.isAdopted != true, let next = scene.timers.nextDeadline { scene.turn(by: next - scene.time.now) }
+    let pause = FleetRefusal.pause.milliseconds
+    scene.engine.way.reach = pause...pause
+    scene.engine.cut()
+    scene.turn(by: FleetRefusal.pause * 2)
+    #expect(scene.engine.server != nil && row?.isAdopted == true)
+    #expect(try hear(holder) == ["one"])
   }
 }
