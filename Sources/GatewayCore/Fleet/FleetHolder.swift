@@ -27,7 +27,7 @@ final class FleetHolder {
   private(set) var adopted: [String: FleetSend] = [:]
   private let tries = FleetTries()
   private let outcomes = FleetOutcomes()
-  /// The lives that hosts which were adopted in this conversation have to join behind.
+  /// The lives that adopted hosts have to join behind, as the writer of this conversation was told them.
   private var ended: [String: UInt64] = [:]
   /// What goes on when it is known what was adopted.
   private var adoptions: [() -> Void] = []
@@ -445,10 +445,14 @@ final class FleetHolder {
   // MARK: - The hosts
 
   private func noteLives() {
-    for (host, row) in hosts.rows { writer?.noteLife(row.life, of: host) }
+    for (host, row) in hosts.rows {
+      writer?.noteLife(row.life, of: host)
+      if row.isAdopted { ended[host] = max(ended[host] ?? 0, row.life) }
+    }
   }
 
-  /// A failover may undo an adoption. Its host would go on in a life of which nothing counts here, and not know it.
+  /// A failover may undo an adoption, whoever made it and when. Its host would go on in a life of which nothing counts here, and
+  /// not know it. Where it undoes a joining instead the host is heard: what it says counts in the life that it believes to have.
   private func adoptAgain() {
     let undone = ended.filter { host, life in hosts.rows[host].map { $0.life < life } ?? false }
     for host in undone.keys.sorted().prefix(FleetHosts.toldAtOnce) where host != settings.host {

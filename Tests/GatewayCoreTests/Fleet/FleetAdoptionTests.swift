@@ -18,10 +18,14 @@ import Testing
     scene.engine.copies = 1
     scene.run(FleetJoin(place: scene.place, host: "b", life: 0, details: FleetHostDetails()))
     scene.turn(by: .seconds(5))
+    open(holder)
+    return holder
+  }
+
+  private func open(_ holder: FleetHolder) {
     owner.channel = holder.connector.dial(owner: owner)
     sink.open()
     scene.turn(by: .seconds(1))
-    return holder
   }
 
   /// What the server hears when host `c` says something.
@@ -68,6 +72,18 @@ import Testing
     scene.run(join)
     scene.turn(by: rest * 5)
     #expect(row?.life == 4)
+  }
+
+  @Test func anAdoptionIsMadeAgainThatAFailoverUndoesInALaterConversation() {
+    let holder = hold()
+    scene.turn(by: scene.settings.adopt * 2)
+    #expect(row?.isAdopted == true && row?.life == 2)
+    sink.owner?.channelEnded(sink, UpstreamFailure(.closed, "gone"))
+    open(holder)
+    let undone = Array("1:7:".utf8) + FleetHostDetails().fields.packed
+    scene.store.set(scene.place.key(.hosts), "b", undone)
+    scene.turn(by: scene.settings.adopt / 3)
+    #expect(holder.writer != nil && row?.isAdopted == true && row?.life == 2)
   }
 
   @Test func theHolderWritesOnAfterAnAdoptionThatWasNotConfirmedInTime() throws {

@@ -96,12 +96,14 @@ import Testing
     }
   }
 
-  @Test func whatAHostSaysIsWrittenWhoseAdoptionIsUndone() {
+  /// A host that only does not reach the engine is adopted, and a failover undoes that.
+  private func undoAnAdoption(_ schedule: (FleetRig) -> Void = { _ in }) {
     let hosts = FleetPlace(fleet: "f", upstream: "u").key(.hosts)
     for seed in Self.first..<(Self.first + Self.quietCount) {
       var wasAdopted = false
       let rig = run(seed) { rig in
         var host: FleetRigHost?
+        schedule(rig)
         rig.network.after(.seconds(2)) { [rig] in
           host = rig.hosts.first { !$0.holder.holds }
           host?.engine.way.isOpen = false
@@ -116,6 +118,12 @@ import Testing
       }
       #expect(rig.problems == [] && wasAdopted, "seed \(seed)")
     }
+  }
+
+  @Test func whatAHostSaysIsWrittenWhoseAdoptionIsUndone() { undoAnAdoption() }
+
+  @Test func whatAHostSaysIsWrittenWhoseAdoptionIsUndoneInALaterConversation() {
+    undoAnAdoption { rig in rig.network.after(.milliseconds(5_600)) { [rig] in rig.server.hangUp() } }
   }
 
   @Test func whatAHostSaysIsWrittenThatIsRestartedAfterAFailoverHasUndoneItsLife() {
