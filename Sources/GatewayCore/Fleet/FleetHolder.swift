@@ -214,9 +214,13 @@ final class FleetHolder {
   private func lookAtTerm() {
     guard let own = lease.own else { return }
     engine.rows(of: place.key(.lease), ["own"]) { [weak self] outcome in
-      guard let self, lease.own == own, case .done(let rows) = outcome else { return }
-      if rows["own"].map({ String(decoding: $0, as: UTF8.self) }) != own.text { return tell(.fenced) }
-      timers.after(FleetRefusal.pause) { [weak self] in self?.publisher.openAgain() }
+      guard let self, lease.own == own else { return }
+      switch outcome {
+      case .done(let rows) where rows["own"].map({ String(decoding: $0, as: UTF8.self) }) != own.text: tell(.fenced)
+      case .done, .refused: timers.after(FleetRefusal.pause) { [weak self] in self?.publisher.openAgain() }
+      // When the engine is reached again the publisher asks by itself.
+      case .unanswered, .uncopied, .fenced: break
+      }
     }
   }
 

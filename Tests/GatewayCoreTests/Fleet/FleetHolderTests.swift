@@ -176,6 +176,23 @@ import Testing
     #expect(opened.count > 1 && opened.last == 2)
   }
 
+  @Test func aConversationBeginsThatTheEngineRefusedWithAllElseForAMoment() {
+    let scene = FleetScene()
+    let (sink, owner) = (FleetSink(), FleetOwner())
+    let holder = FleetHolder(
+      scene.settings, sink, engine: scene.engine, timers: scene.timers, random: FakeRandom()
+    ) { FleetTops() }
+    scene.turn(by: .seconds(5))
+    (scene.engine.refused, scene.engine.unreadable) = ([.open], [scene.place.key(.lease)])
+    owner.channel = holder.connector.dial(owner: owner)
+    sink.open()
+    scene.turn(by: .milliseconds(500))
+    #expect(holder.holds && holder.writer == nil)
+    (scene.engine.refused, scene.engine.unreadable) = ([], [])
+    scene.turn(by: .seconds(5))
+    #expect(holder.holds && holder.writer?.isReading == true)
+  }
+
   @Test func anEmptiedEngineIsFilledAgain() {
     var options = FleetRig.Options()
     options.faults = [.flush, .pause, .cutEngine, .leave, .hangUp]
