@@ -23,15 +23,8 @@ final class FleetHolder {
   private static let trimStep = 256
   private var isWanted = false
   private var drainEnd: MonotonicInstant?
-  /// What this host writes for hosts that died, by the names of their rows, without contents.
-  private(set) var adopted: [String: FleetSend] = [:]
-  private let tries = FleetTries()
+  private let adoption: FleetAdoption
   private let outcomes = FleetOutcomes()
-  /// The lives that adopted hosts have to join behind, as the writer of this conversation was told them.
-  private var ended: [String: UInt64] = [:]
-  /// What goes on when it is known what was adopted.
-  private var adoptions: [() -> Void] = []
-  private var isReadingAdopted = false
 
   /// The connection to the server is wanted from now on, or not any more; then it is closed in order.
   var onWant: (Bool) -> Void = { _ in }
@@ -74,22 +67,37 @@ final class FleetHolder {
     hosts = FleetHosts(settings, engine: engine, timers: timers)
     reach = FleetReach(patience: settings.yield, timers: timers)
     publisher = FleetPublisher(settings.place, engine: engine, timers: timers, grace: settings.grace)
+    adoption = FleetAdoption(settings.place, engine: engine, timers: timers)
     self.connector.holder = self
     publisher.onOpen = { [weak self] in self?.begin($0) }
     publisher.onFenced = { [weak self] in self?.tell(.fenced) }
     publisher.onDoubt = { [weak self] in self?.lookAtTerm() }
     reach.onYield = { [weak self] in self?.yield() ?? true }
-    hosts.onLook = { [weak self] in
-      self?.noteLives()
-      self?.adoptAgain()
+    adoption.onReady = { [weak self] in self?.readOn() }
+    adoption.onAdopted = { [weak self] in self?.counters.adopted += UInt64($0) }
+    adoption.onRemoved = { [weak self, place = settings.place] in
+      self?.onReport(.removed(upstream: place.upstream, namespace: place.namespace, rows: $0))
     }
-    hosts.onSilent = { [weak self] in self?.adopt($0, $1) }
+    adoption.onFenced = { [weak self] in self?.tell(.fenced) }
+    hosts.onLook = { [weak self] in
+      guard let self else { return }
+      adoption.note(hosts.rows)
+      if isHolding { adoption.adoptAgain(hosts.rows) }
+    }
+    hosts.onSilent = { [weak self] host, row in
+      guard let self, isHolding else { return }
+      adoption.adopt(host, row)
+    }
     engine.add(self)
   }
 
   private var place: FleetPlace { settings.place }
   /// Whether this host holds.
   var holds: Bool { lease.own != nil }
+  /// Whether it does and may go on: the lease has not lapsed, and is not being given back.
+  private var isHolding: Bool { if case .holding = lease.state { true } else { false } }
+  /// What this host writes for hosts that died, by the names of their rows, without contents.
+  var adopted: [String: FleetSend] { adoption.sends }
 
   /// Nothing is written to the server from then on.
   var limit: MonotonicInstant { lease.mayWriteUntil ?? MonotonicInstant(nanoseconds: .min) }
@@ -108,7 +116,7 @@ final class FleetHolder {
 
   /// The same, because the server is not reached. False where no other host would take it.
   private func yield() -> Bool {
-    guard case .holding = lease.state, hosts.isOtherWilling else { return false }
+    guard isHolding, hosts.isOtherWilling else { return false }
     onYield()
     leave("it does not reach the server, and another host may")
     return true
@@ -234,14 +242,14 @@ final class FleetHolder {
         from: lastHost))
     publisher.begin(own, taken)
     connector.resumption = taken.isSameRun ? taken.resumption : nil
-    carryAdopted()
+    adoption.begin(own)
     hosts.begin()
     reach.lost()
   }
 
   private func extend(_ limit: MonotonicInstant) {
     connector.tap?.mayWrite(until: limit)
-    guard case .holding = lease.state else { return }
+    guard isHolding else { return }
     writer?.mayWrite(until: limit)
     want(true)
   }
@@ -269,8 +277,7 @@ final class FleetHolder {
   private func end() {
     publisher.end()
     closeWriter()
-    tries.forget()
-    adopted = [:]
+    adoption.end()
     hosts.end()
     reach.settle()
     drainEnd = nil
@@ -330,80 +337,22 @@ final class FleetHolder {
     guard let tap, let own = lease.own else { return }
     let writer = FleetWriter(
       opened, own, place, engine: engine, timers: timers, tap: tap, confirmed: connector.confirmedInterests,
-      tries: tries, outcomes: outcomes, wall: { [weak self] in self?.wallMilliseconds() ?? 0 }
+      tries: adoption.tries, outcomes: outcomes, wall: { [weak self] in self?.wallMilliseconds() ?? 0 }
     ) { [connector] in
       connector.check($0, acknowledged: $1)
     }
     self.writer = writer
     writer.onFenced = { [weak self] in self?.tell(.fenced) }
-    writer.onCarried = { [weak self] in self?.adopted[$0] = nil }
     writer.onRoom = { [weak self, weak writer] in
-      guard let self, writer === self.writer, engine.server != nil else { return }
-      engine.readOn(place.key(.up), after: readUp, for: self)
+      if let self, writer === self.writer, engine.server != nil { readOn() }
     }
-    noteLives()
     readUp = opened.up
     writer.mayWrite(until: lease.mayWriteUntil)
-    carryAdopted()
+    adoption.opened(writer, hosts.rows)
   }
 
-  /// What the fleet has of hosts that died is written, and then goes on what waited for that.
-  private func carryAdopted(_ goOn: @escaping () -> Void = {}) {
-    adoptions.append(goOn)
-    if !isReadingAdopted { readAdopted() }
-  }
-
-  /// Reads what was not read before in this conversation: of many hosts that die together one look finds all. What waits for a
-  /// look that began after it was done goes on with the next. While the engine is not reached nothing is read, so that whoever
-  /// gains it finds no reading under way that has failed already.
-  private func readAdopted() {
-    guard engine.server != nil else { return }
-    let (present, waiting) = (writer, adoptions)
-    (adoptions, isReadingAdopted) = ([], true)
-    var found: [FleetSend] = []
-    FleetPortions(key: place.key(.adopted), engine: engine).read {
-      present?.hasTaken($0) != true
-    } _: {
-      [weak self, place] rows in
-      let sends = FleetSend.waiting(in: rows, of: place)
-      found += sends
-      if sends.count < rows.count { self?.remove(Set(rows.keys).subtracting(sends.map(\.name))) }
-    } _: { [weak self, weak present] outcome in
-      guard let self else { return }
-      isReadingAdopted = false
-      guard holds else { return }
-      let isPresent = writer === present
-      guard case .done(let names) = outcome else {
-        if isPresent { adoptions = waiting + adoptions }
-        if case .refused = outcome { timers.after(FleetRefusal.pause) { [weak self] in self?.carryLate() } }
-        return
-      }
-      guard isPresent else { return readAdopted() }
-      let all = Set(names)
-      adopted = adopted.filter { all.contains($0.key) }
-      for send in found { adopted[send.name] = send.summary }
-      if let writer {
-        let isFirst = !writer.isReading
-        writer.carry(found)
-        for goOn in waiting { goOn() }
-        if isFirst { engine.readOn(place.key(.up), after: readUp, for: self) }
-      }
-      if !adoptions.isEmpty { readAdopted() }
-    }
-  }
-
-  /// Rows that are no sends: nobody can write them, and they would be read again and again.
-  private func remove(_ names: Set<String>) {
-    engine.remove(names.sorted(), of: place.key(.adopted)) { [weak self] outcome in
-      guard let self, case .done = outcome else { return }
-      onReport(.removed(upstream: place.upstream, namespace: place.namespace, rows: names.count))
-    }
-  }
-
-  /// What could not be read is asked for once more.
-  private func carryLate() {
-    if holds, !isReadingAdopted { readAdopted() }
-  }
+  /// What hosts say is taken from the engine, from where it was left.
+  private func readOn() { engine.readOn(place.key(.up), after: readUp, for: self) }
 
   func heard(_ content: FleetTap.Content, ack: UInt64?) {
     let question = ack.flatMap { id in
@@ -442,50 +391,8 @@ final class FleetHolder {
   private func closeWriter(_ failure: UpstreamFailure? = nil) {
     writer?.close(failure)
     writer = nil
-    (adoptions, ended) = ([], [:])
+    adoption.closed()
     engine.readNoMore(place.key(.up), for: self)
-  }
-
-  // MARK: - The hosts
-
-  private func noteLives() {
-    for (host, row) in hosts.rows {
-      writer?.noteLife(row.life, of: host)
-      if row.isAdopted { ended[host] = max(ended[host] ?? 0, row.life) }
-    }
-  }
-
-  /// A failover may undo an adoption, whoever made it and when. Its host would go on in a life of which nothing counts here, and
-  /// not know it. Where it undoes a joining instead the host is heard: what it says counts in the life that it believes to have.
-  private func adoptAgain() {
-    let undone = ended.filter { host, life in hosts.rows[host].map { $0.life < life } ?? false }
-    for host in undone.keys.sorted().prefix(FleetHosts.toldAtOnce) where host != settings.host {
-      if let row = hosts.rows[host] { adopt(host, row) }
-    }
-  }
-
-  private func adopt(_ host: String, _ row: FleetHostRow) {
-    guard let own = lease.own, let beat = row.beat, case .holding = lease.state, engine.server != nil else { return }
-    let writer = writer
-    // Nothing that its next life says goes before what is adopted.
-    writer?.pause()
-    let step = FleetAdopt(place: place, own: own, host: host, life: row.life, beat: beat)
-    engine.run(step) { [weak self] outcome in
-      guard let self, lease.own == own else { return }
-      switch outcome {
-      case .done(let adopted?):
-        counters.adopted += UInt64(adopted.rows)
-        writer?.noteLife(adopted.life, of: host)
-        ended[host] = adopted.life
-        carryAdopted { writer?.resume() }
-      case .fenced: tell(.fenced)
-      case .done(nil), .refused: writer?.resume()
-      // It may be done: the rows are looked for, here or on the next connection.
-      case .uncopied, .unanswered:
-        adoptions.append { writer?.resume() }
-        if case .uncopied = outcome { timers.after(FleetRefusal.pause) { [weak self] in self?.carryLate() } }
-      }
-    }
   }
 }
 
@@ -493,8 +400,8 @@ extension FleetHolder: FleetEngineReceiver {
   func engineGained(_ server: FleetServer) {
     hosts.engineGained()
     tell(.gained(run: server.run))
-    if let writer, writer.isReading { engine.readOn(place.key(.up), after: readUp, for: self) }
-    carryLate()
+    if let writer, writer.isReading { readOn() }
+    adoption.engineGained()
   }
 
   func engineLost(_ failure: UpstreamFailure) {
