@@ -22,7 +22,7 @@ final class FleetHolder {
   private var takenCount = 0
   private static let trimStep = 256
   private var isWanted = false
-  private var drainEnd: MonotonicInstant?
+  private let drain: FleetDrain
   private let adoption: FleetAdoption
   private let outcomes = FleetOutcomes()
 
@@ -50,9 +50,6 @@ final class FleetHolder {
   /// The last one whose beginning was reported, until its end is.
   private var reportedTerm: UInt64?
 
-  /// How long the server may take to acknowledge the last bytes of a holder that leaves.
-  static let drainLimit: Duration = .seconds(1)
-
   init(
     _ settings: FleetSettings, _ connector: any UpstreamConnector, engine: any FleetEngine, timers: Timers,
     random: any RandomSource, tops: @escaping () -> FleetTops
@@ -68,11 +65,14 @@ final class FleetHolder {
     reach = FleetReach(patience: settings.yield, timers: timers)
     publisher = FleetPublisher(settings.place, engine: engine, timers: timers, grace: settings.grace)
     adoption = FleetAdoption(settings.place, engine: engine, timers: timers)
+    drain = FleetDrain(timers: timers)
     self.connector.holder = self
     publisher.onOpen = { [weak self] in self?.begin($0) }
     publisher.onFenced = { [weak self] in self?.tell(.fenced) }
     publisher.onDoubt = { [weak self] in self?.lookAtTerm() }
     reach.onYield = { [weak self] in self?.yield() ?? true }
+    drain.isQuiet = { [weak self] in self?.isQuiet ?? true }
+    drain.onEnd = { [weak self] in self?.drained(isQuiet: $0) }
     adoption.onReady = { [weak self] in self?.readOn() }
     adoption.onAdopted = { [weak self] in self?.counters.adopted += UInt64($0) }
     adoption.onRemoved = { [weak self, place = settings.place] in
@@ -160,7 +160,7 @@ final class FleetHolder {
     case .lapse: lapse()
     case .cut: cut()
     case .end: end()
-    case .drain: drain()
+    case .drain: beginDrain()
     case .release: release()
     case .distrust: engine.distrust()
     case .wake(let due):
@@ -280,33 +280,29 @@ final class FleetHolder {
     adoption.end()
     hosts.end()
     reach.settle()
-    drainEnd = nil
+    drain.stop()
     cut()
   }
 
   // MARK: - Leaving
 
-  private func drain() {
-    drainEnd = timers.now + Self.drainLimit
+  private func beginDrain() {
     // What waits goes back to its hosts with the end of the conversation.
     writer?.mayWrite(until: nil)
-    lookAtDrain()
+    drain.begin()
   }
 
-  private func lookAtDrain() {
-    guard let drainEnd, case .leaving = lease.state else { return }
-    let isQuiet = writer?.isQuiet != false && (tap?.unsentBytes ?? 0) == 0
-    guard !isQuiet, timers.now < drainEnd else {
-      self.drainEnd = nil
-      if !isQuiet {
-        // The next host writes from now on, whatever is left of the lease.
-        connector.tap?.mayWrite(until: MonotonicInstant(nanoseconds: .min))
-        onCut()
-      }
-      want(false)
-      return tell(.drained)
+  /// The server's machine has everything that was written.
+  private var isQuiet: Bool { writer?.isQuiet != false && (tap?.unsentBytes ?? 0) == 0 }
+
+  private func drained(isQuiet: Bool) {
+    if !isQuiet {
+      // The next host writes from now on, whatever is left of the lease.
+      connector.tap?.mayWrite(until: MonotonicInstant(nanoseconds: .min))
+      onCut()
     }
-    timers.after(.milliseconds(5)) { [weak self] in self?.lookAtDrain() }
+    want(false)
+    tell(.drained)
   }
 
   private func release() {
