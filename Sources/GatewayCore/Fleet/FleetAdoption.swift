@@ -1,6 +1,6 @@
-/// What hosts leave to the fleet that died, as the one that holds deals with it: it makes the durable sends of a silent host
-/// the fleet's, reads what the fleet has, and gives that to the writer of the present conversation, before anything that
-/// hosts say. Decision 0130.
+/// What hosts that died leave to the fleet, at the one that holds: it makes the durable sends of a silent host the fleet's,
+/// reads what the fleet has, and gives that to the writer of the present conversation, before anything that hosts say.
+/// Decision 0130.
 ///
 /// While the engine is not reached nothing is asked of it: `engineGained` finds no reading under way that has failed already,
 /// and asks for all that was put off.

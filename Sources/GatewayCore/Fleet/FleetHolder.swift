@@ -1,5 +1,6 @@
 /// The program at the host that holds an upstream: it has an ordinary connection to the server, says to all hosts what it
-/// hears, and writes what they say. On a host that does not hold it watches the lease.
+/// hears (`FleetPublisher`), and writes what they say (`FleetWriter`), behind what hosts that died have left
+/// (`FleetAdoption`). On a host that does not hold it watches the lease (`FleetLease`).
 final class FleetHolder {
   private(set) var settings: FleetSettings
   private let engine: any FleetEngine
@@ -10,11 +11,15 @@ final class FleetHolder {
   let connector: FleetTapConnector
   private(set) var lease: FleetLease
   private var leaseTimer: Timers.ID?
-  let publisher: FleetPublisher
-  private(set) var writer: FleetWriter?
-  private weak var tap: FleetTap?
   private let hosts: FleetHosts
   private let reach: FleetReach
+  private let drain: FleetDrain
+  private let adoption: FleetAdoption
+  let publisher: FleetPublisher
+  private let outcomes = FleetOutcomes()
+  private weak var tap: FleetTap?
+  /// Of the present conversation.
+  private(set) var writer: FleetWriter?
   /// How far `up` was read on the present connection to the engine. Another server gives other positions, by its own clock,
   /// also one that is the master once more: there `up` is read from its beginning, and the numbers tell what was dealt with.
   private var readUp = FleetPosition.start
@@ -22,33 +27,31 @@ final class FleetHolder {
   private var takenCount = 0
   private static let trimStep = 256
   private var isWanted = false
-  private let drain: FleetDrain
-  private let adoption: FleetAdoption
-  private let outcomes = FleetOutcomes()
+  /// Whose the lease was when it was asked for, and why it is being given back.
+  private var lastHost: String?
+  private var departure = ""
+  /// The last term whose beginning was reported, until its end is.
+  private var reportedTerm: UInt64?
+  private(set) var counters = FleetCounters()
+  /// It takes no lease, whoever has it.
+  var abstains = false
 
   /// The connection to the server is wanted from now on, or not any more; then it is closed in order.
   var onWant: (Bool) -> Void = { _ in }
   /// The link to the server must not write another byte.
   var onCut: () -> Void = {}
+  /// The lease is given away because the server is not reached.
+  var onYield: () -> Void = {}
+  /// It is taken, or given up.
+  var onReport: (FleetReport) -> Void = { _ in }
   /// Why the link to the server is down; nil while it is up, and before anything has failed.
   var trouble: () -> UpstreamFailure? = { nil }
   /// The version that the fleet is to speak from now on.
   var version: () -> UInt64 = { FleetWire.versions.upperBound }
   /// Its turn among the hosts that would take a lease that nobody holds.
   var rank: () -> FleetRank = { .first }
-  /// It takes no lease, whoever has it.
-  var abstains = false
-  private(set) var counters = FleetCounters()
-
-  /// The lease is given away because the server is not reached.
-  var onYield: () -> Void = {}
-  /// It is taken, or given up.
-  var onReport: (FleetReport) -> Void = { _ in }
-  /// Whose it was when it was asked for, and why it is being given back.
-  private var lastHost: String?
-  private var departure = ""
-  /// The last one whose beginning was reported, until its end is.
-  private var reportedTerm: UInt64?
+  /// The wall clock, by which events have their time.
+  var wallMilliseconds: () -> Int64 = { 0 }
 
   init(
     _ settings: FleetSettings, _ connector: any UpstreamConnector, engine: any FleetEngine, timers: Timers,
@@ -96,17 +99,15 @@ final class FleetHolder {
   var holds: Bool { lease.own != nil }
   /// Whether it does and may go on: the lease has not lapsed, and is not being given back.
   private var isHolding: Bool { if case .holding = lease.state { true } else { false } }
+  /// Whether this host holds, or has asked for it.
+  var holdsOrTakes: Bool { holds || lease.isTaking }
+  /// Nothing is written to the server from then on.
+  var limit: MonotonicInstant { lease.mayWriteUntil ?? MonotonicInstant(nanoseconds: .min) }
   /// What this host writes for hosts that died, by the names of their rows, without contents.
   var adopted: [String: FleetSend] { adoption.sends }
 
-  /// Nothing is written to the server from then on.
-  var limit: MonotonicInstant { lease.mayWriteUntil ?? MonotonicInstant(nanoseconds: .min) }
-
   /// A host has said that its link has ended.
   func otherClosed() { tell(.closed) }
-
-  /// Whether this host holds, or has asked for it.
-  var holdsOrTakes: Bool { holds || lease.isTaking }
 
   /// Gives the lease to another host, for a reason in a clause.
   func leave(_ why: String = "this host was told to give it up, or stops") {
@@ -360,9 +361,6 @@ final class FleetHolder {
       time: UInt64(max(0, wallMilliseconds())), epoch: publisher.epoch, offset: offset, question: question)
     publisher.publish(content.entry(head), offset: offset)
   }
-
-  /// The wall clock, by which events have their time.
-  var wallMilliseconds: () -> Int64 = { 0 }
 
   func heard(reply call: FleetReplyEntry.Call) { writer?.heard(reply: call) }
   func heard(withdrawal ack: UInt64) { writer?.heard(withdrawal: ack) }
