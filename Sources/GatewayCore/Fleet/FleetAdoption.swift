@@ -178,7 +178,8 @@ final class FleetAdoption {
   func note(_ hosts: [String: FleetHostRow]) {
     for (host, row) in hosts {
       conversation?.writer.noteLife(row.life, of: host)
-      if row.isAdopted { conversation?.ended[host] = max(conversation?.ended[host] ?? 0, row.life) }
+      let known = conversation?.ended[host] ?? 0
+      if row.isAdopted { conversation?.ended[host] = max(known, row.life) }
     }
   }
 
