@@ -102,21 +102,24 @@ final class PastWait {
 }
 
 extension Connection {
-  /// How long a call that asks for something of the past waits at most for what the link tells of it, where that was not
-  /// told here; nil where it has not to wait.
+  /// How long a call waits at most for what the link tells of the past, where that was not told here; nil where it has not
+  /// to wait. One that asks for nothing of it (nil) waits for the place behind which it begins, as long as nothing is known
+  /// to be in the way.
   func pastLimit(of resume: ResumePoint?) -> Duration? {
     guard let limit = connector.pastLimit, channel != nil || expectsAttempt else { return nil }
-    let isUntold =
-      switch resume {
-      case .since(let epoch, let sequence)?: stream.isBehind(sequence, of: epoch)
-      case .last?: isPastUntold
-      case nil: false
-      }
-    return isUntold ? limit : nil
+    switch resume {
+    case .since(let epoch, let sequence)?: return stream.isBehind(sequence, of: epoch) ? limit : nil
+    case .last?: return isPastUntold ? limit : nil
+    case nil: return isPastUntold && failedAttempts == 0 ? min(limit, Self.freshLimit) : nil
+    }
   }
 
-  /// The link has never told of the past, and will as soon as it is up.
-  var isPastUntold: Bool { connector.pastLimit != nil && !stream.hasConversed }
+  /// A program that asks for nothing of the past is not kept from its work for longer.
+  private static let freshLimit: Duration = .seconds(1)
+
+  /// What the link tells next is of the past, or may be: it has none to tell, or is not up, or has yet to read what there
+  /// is. What comes meanwhile is no news to a subscription that begins now.
+  var isPastUntold: Bool { connector.pastLimit != nil && channel?.isCurrent != true }
 
   /// Lets a call wait so long; `cost` and `done` as in `ToldPast`.
   func awaitPast(for limit: Duration, cost: Int, _ done: @escaping (Bool) -> Void) -> PastWait {

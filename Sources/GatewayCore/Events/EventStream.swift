@@ -354,6 +354,9 @@ final class EventStream {
     if continuity == .fresh { continuity = .interrupted }
   }
 
+  /// What a subscription that asked for nothing of the past is told with the epoch in which it begins.
+  static let beginning = "this host has just begun to read what its fleet has, and tells what comes from now on"
+
   /// Missing events that have places of their own in the history; of more nothing before them is kept.
   private static let missingLimit: UInt64 = 4_096
 
@@ -364,7 +367,7 @@ final class EventStream {
     history.begin(epoch: place.epoch, skipping: start &- sequence)
     sequence = start
     var gap = Backlog.Gap.lostContinuity(epoch: epoch, after: sequence)
-    if isFirst { gap.detail = "this host has just begun to read what its fleet has, and tells what comes from now on" }
+    if isFirst { gap.detail = Self.beginning }
     tellAll(gap)
   }
 

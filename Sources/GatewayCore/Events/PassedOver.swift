@@ -16,9 +16,24 @@ struct PassedOver: Equatable {
   }
 
   let place: Place?
+  /// Without a place: the epoch that its client knows. It is told of no gap where that goes on.
+  let epoch: String?
   let past: PastMark
+  /// What the client is told where it has to learn another epoch.
+  let detail: String?
 
-  init(_ place: Place?, until past: PastMark) { (self.place, self.past) = (place, past) }
+  init(_ place: Place, until past: PastMark) {
+    self.place = place
+    self.past = past
+    epoch = nil
+    detail = nil
+  }
+
+  /// Without a place.
+  init(in epoch: String?, until past: PastMark, because detail: String? = nil) {
+    place = nil
+    (self.epoch, self.past, self.detail) = (epoch, past, detail)
+  }
 
   /// For an event; it is told where the passing over has ended.
   func verdict(on number: UInt64, of epoch: String) -> Verdict {
@@ -49,8 +64,10 @@ struct PassedOver: Equatable {
   /// Behind which number of these everything is told, and the loss of continuity before it; nil where nothing is.
   private func end(at numbers: ClosedRange<UInt64>, of epoch: String) -> (behind: UInt64, turn: Backlog.Gap?)? {
     guard let place else {
-      // Its client knows no epoch of these numbers yet.
-      return past.isTold ? (numbers.lowerBound - 1, .lostContinuity(epoch: epoch, after: numbers.lowerBound - 1)) : nil
+      guard past.isTold else { return nil }
+      let behind = numbers.lowerBound - 1
+      guard epoch != self.epoch else { return (behind, nil) }
+      return turn(to: epoch, behind: behind, because: detail)
     }
     if past.isTold, numbers.lowerBound <= place.sequence {
       return turn(
@@ -68,7 +85,7 @@ struct PassedOver: Equatable {
         "the epoch '\(place.epoch.shortened(to: 64))' is not known: its history is not kept any more, or never was")
   }
 
-  private func turn(to epoch: String, behind number: UInt64, because detail: String) -> (UInt64, Backlog.Gap?) {
+  private func turn(to epoch: String, behind number: UInt64, because detail: String?) -> (UInt64, Backlog.Gap?) {
     var gap = Backlog.Gap.lostContinuity(epoch: epoch, after: number)
     gap.detail = detail
     return (number, gap)
@@ -90,8 +107,8 @@ extension EventStream {
 }
 
 extension Subscription {
-  /// That is not told.
-  func passOver(_ past: PassedOver) {
+  /// That is not told; nil: everything is from now on.
+  func passOver(_ past: PassedOver?) {
     passedOver = past
     letFlow()
   }

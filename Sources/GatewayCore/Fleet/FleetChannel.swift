@@ -16,7 +16,7 @@ final class FleetChannel {
   private weak var owner: (any UpstreamChannelOwner)?
   private(set) var state = State.reaching
   /// The engine is reached, and everything up to now was read.
-  private var isCurrent = false
+  private(set) var isCurrent = false
   /// What this host said last, in the conversation before, stands: whoever holds goes on in the same session of the
   /// server, and nothing of it may be lost. Whether events are missing is said by their places.
   private(set) var isRecovered = false

@@ -176,6 +176,8 @@ protocol UpstreamChannel: AnyObject {
   /// Asks for what there is of the past by now: the owner hears of it, and then `channelToldPast`, unless the channel ends
   /// before. From the dialling on; only where the connector has a `pastLimit`.
   func tellPast()
+  /// Whether what it tells next is news: all that there is of the past was told. Of links that have no past it always is.
+  var isCurrent: Bool { get }
   /// Whether the server goes on where the connector's last channel ended, so that what was said there stands and
   /// nothing was missed. Known from `channelOpened` on; what was missed follows as ordinary events. Where the link gives
   /// events their places these say whether some are missing.
@@ -223,6 +225,7 @@ extension UpstreamChannel {
   func decline(_ id: UInt64, _ why: AnswerAbsence) -> Bool { false }
   /// For links that have no past.
   func tellPast() {}
+  var isCurrent: Bool { true }
   /// For links that belong to this host alone.
   func mayWrite(until limit: MonotonicInstant) {}
 }

@@ -53,18 +53,35 @@ import Testing
     #expect(told(client.read()) == ["4"])
   }
 
-  @Test func aProgramOfAHostThatHasJustStartedIsNotToldTheWholePastAsNew() {
+  @Test func theFirstProgramOfAHostIsToldTheEpochByTheAnswerAndHearsOfNoGap() {
     let client = harness.client()
-    #expect(told(client.call("subscribe", #"{"upstream":"chat"}"#)) == ["answer"])
+    #expect(told(client.call("subscribe", #"{"upstream":"chat"}"#)) == [])
     emit("e0", 3...4)
     emit("e1", 5...6)
+    channel.accept()
     channel.toldPast()
+    emit("e1", 7...8)
+    let lines = client.read()
+    #expect(told(lines) == ["answer", "7", "8"])
+    #expect(lines.first?.contains(#""epoch":"e1","seq":6,"recovered":true"#) == true, "\(lines)")
+  }
+
+  /// It hears why it is told of another epoch.
+  @Test func aProgramOfAHostThatReadsTooLateIsNotToldTheWholePastAsNew() {
+    let client = harness.client()
+    client.call("subscribe", #"{"upstream":"chat"}"#)
+    harness.pass(.seconds(2))
+    #expect(told(client.read()) == ["answer"])
+    emit("e0", 3...4)
+    emit("e1", 5...6)
+    tellPast()
     channel.accept()
     #expect(told(client.read()) == [])
     emit("e1", 7...8)
     let lines = client.read()
     #expect(told(lines) == ["gap", "7", "8"])
     #expect(lines.first?.contains(#""epoch":"e1""#) == true && lines.first?.contains(#""seq":6"#) == true, "\(lines)")
+    #expect(lines.first?.contains("this host has just begun to read what its fleet has") == true, "\(lines)")
     // From now on it has a place.
     channel.fail(.fleet)
     harness.pass(.seconds(2))
@@ -76,12 +93,71 @@ import Testing
   @Test func whatIsMissingBehindThePastIsToldToAProgramOfAHostThatHasJustStarted() {
     let client = harness.client()
     client.call("subscribe", #"{"upstream":"chat"}"#)
+    harness.pass(.seconds(2))
+    client.read()
     emit("e1", 5...6)
     emit("e1", 9...9)
-    channel.toldPast()
+    tellPast()
     channel.accept()
     emit("e1", 12...12)
     #expect(told(client.read()) == ["gap", "gap", "12"])
+  }
+
+  /// The connection is closed because nobody uses it, and other hosts go on.
+  private func closeByIdleness() {
+    let client = harness.client()
+    client.call("subscribe", #"{"upstream":"chat"}"#)
+    emit("e1", 1...3)
+    channel.accept()
+    channel.toldPast()
+    client.disconnect()
+    harness.pass(.seconds(31))
+    #expect(channel.isClosed)
+  }
+
+  /// A host whose link is elsewhere told what came while nobody used it.
+  @Test func aNewProgramIsNotToldAsNewWhatCameWhileNobodyUsedTheHost() {
+    closeByIdleness()
+    let client = harness.client()
+    #expect(told(client.call("subscribe", #"{"upstream":"chat"}"#)) == [])
+    emit("e1", 4...6)
+    channel.accept()
+    channel.toldPast()
+    emit("e1", 7...7)
+    let lines = client.read()
+    #expect(told(lines) == ["answer", "7"])
+    #expect(lines.first?.contains(#""epoch":"e1","seq":6"#) == true, "\(lines)")
+  }
+
+  @Test func aNewProgramOfAHostThatWasNotUsedHearsOfNoGapWhereTheEpochGoesOn() {
+    closeByIdleness()
+    let client = harness.client()
+    client.call("subscribe", #"{"upstream":"chat"}"#)
+    harness.pass(.seconds(2))
+    #expect(told(client.read()) == ["answer"])
+    emit("e1", 4...6)
+    channel.accept()
+    tellPast()
+    emit("e1", 7...7)
+    #expect(told(client.read()) == ["7"])
+  }
+
+  @Test func theLastEventsOfAHostThatWasNotUsedAreThoseOfNow() {
+    closeByIdleness()
+    let client = harness.client()
+    #expect(told(client.call("subscribe", #"{"upstream":"chat","last":1}"#)) == [])
+    emit("e1", 4...6)
+    channel.toldPast()
+    #expect(told(client.read()) == ["answer", "6"])
+  }
+
+  /// What waits for the fleet waits no longer than programs do for an answer.
+  @Test func aNewProgramDoesNotWaitWhereAnAttemptHasFailed() {
+    let client = harness.client()
+    client.call("subscribe", #"{"upstream":"chat"}"#)
+    channel.fail(.fleet)
+    #expect(told(client.read()) == ["answer"])
+    #expect(told(harness.client().call("subscribe", #"{"upstream":"chat"}"#)) == ["answer"])
   }
 
   @Test func theLastEventsAreToldWhenTheHostHasReadThem() {

@@ -363,6 +363,19 @@ import Testing
     #expect(owner.pasts == 1)
   }
 
+  @Test func whatAHostReadsThatWasAwayIsNoNewsUntilItHasReadAll() {
+    scene.open(scene.take("b"))
+    let channel = dial()
+    #expect(channel.isCurrent)
+    scene.engine.way.isOpen = false
+    scene.engine.cut()
+    scene.turn(by: .seconds(1))
+    #expect(!channel.isCurrent)
+    scene.engine.way.isOpen = true
+    scene.turn(by: .seconds(1))
+    #expect(channel.isCurrent)
+  }
+
   @Test func aChannelThatIsAskedWhileTheEngineIsAwayReadsWhenItIsBack() {
     scene.open(scene.take("b"))
     let channel = dial()

@@ -151,6 +151,8 @@ final class FakeChannel: UpstreamChannel {
   /// How often it was asked for the past.
   private(set) var pastRequests = 0
   func tellPast() { pastRequests += 1 }
+  /// What it tells from now on is news.
+  private(set) var isCurrent = false
   func close() { isClosed = true }
   /// The server keeps what it knows of the gateway.
   private(set) var isSuspended = false
@@ -171,7 +173,10 @@ final class FakeChannel: UpstreamChannel {
 
   // What the server does.
 
-  func accept() { owner?.channelOpened(self) }
+  func accept() {
+    isCurrent = true
+    owner?.channelOpened(self)
+  }
   func renewCredentials() { owner?.channelHasNewCredentials(self) }
   func tell(_ sample: ClockSample) { owner?.channel(self, sampledTime: sample) }
   func fail(_ failure: UpstreamFailure) {

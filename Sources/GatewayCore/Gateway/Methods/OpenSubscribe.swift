@@ -160,10 +160,15 @@ final class OpenSubscribe: OpenCall {
   /// What the client is not to hear when the link tells it, which has not done so yet and may.
   private var untold: PassedOver? {
     guard !pastIsKnown else { return nil }
-    let place = call.strict ? nil : target.placeAhead(in: call.resume)
-    let hasPlace = if case .since? = call.resume { true } else { false }
-    guard place != nil || !hasPlace && target.isPastUntold else { return nil }
-    return PassedOver(place, until: target.toldPast.mark(on: target.channel))
+    if case .since? = call.resume {
+      let place = call.strict ? nil : target.placeAhead(in: call.resume)
+      return place.map { PassedOver($0, until: target.toldPast.mark(on: target.channel)) }
+    }
+    guard target.isPastUntold else { return nil }
+    // Who asks for the last events misses those that come until then.
+    return PassedOver(
+      in: call.resume == nil ? target.stream.epoch : nil, until: target.toldPast.mark(on: target.channel),
+      because: EventStream.beginning)
   }
 
   private func makeSubscription(in session: LocalSession, passingOver ahead: PassedOver? = nil) throws(LocalError) {
