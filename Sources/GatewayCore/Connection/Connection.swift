@@ -264,7 +264,11 @@ final class Connection {
     let observer = observer
     self.connector.observer = nil
     connector.observer = observer
-    if connector.pastLimit == nil { stream.giveItsOwnPlaces() }
+    if connector.pastLimit == nil {
+      stream.giveItsOwnPlaces()
+    } else if !stream.hasGivenPlaces {
+      stream.takePlaces(behind: toldPast.mark(on: nil))
+    }
     self.connector = connector
     stream.adopt(specification.settings.history)
     history.adopt(specification, connector: connector)

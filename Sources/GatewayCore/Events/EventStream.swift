@@ -349,9 +349,20 @@ final class EventStream {
   /// The links from now on give none: events are numbered here, and have the time of this host. What they bring belongs
   /// to another epoch.
   func giveItsOwnPlaces() {
-    guard hasGivenPlaces else { return }
+    // No later link tells what they wait for.
+    let passing = subscriptions.filter { $0.passedOver != nil }
+    for subscription in passing { subscription.passOver(nil) }
+    guard hasGivenPlaces || !passing.isEmpty else { return }
     given = nil
     if continuity == .fresh { continuity = .interrupted }
+  }
+
+  /// The links from now on give some, and none did so far. What they tell of the past came here by links of this host's own,
+  /// or before there was one: the subscriptions that there are hear what comes behind it.
+  func takePlaces(behind past: PastMark) {
+    for subscription in subscriptions where subscription.passedOver == nil {
+      subscription.passOver(PassedOver(in: epoch, until: past))
+    }
   }
 
   /// What a subscription that asked for nothing of the past is told with the epoch in which it begins.
