@@ -443,6 +443,57 @@ import Testing
     #expect(lines.first?.contains(#"[{"seq":3,"#) == true)
   }
 
+  @Test func theHistoryOfAHostThatNobodyUsesIsReadBeforeItIsAnswered() {
+    let client = harness.client()
+    #expect(client.call("history", #"{"upstream":"chat"}"#) == [])
+    emit("e1", 1...3)
+    channel.toldPast()
+    harness.pass(.milliseconds(10))
+    let lines = client.read()
+    #expect(lines.first?.contains(#""epoch":"e1","seq":3,"complete":true"#) == true, "\(lines)")
+  }
+
+  @Test func historyBehindAPlaceOfAHostThatNobodyUsesIsReadBeforeItIsAnswered() {
+    let client = harness.client()
+    #expect(history(client, "e1", 2) == [])
+    emit("e1", 1...3)
+    channel.toldPast()
+    harness.pass(.milliseconds(10))
+    let lines = client.read()
+    #expect(lines.first?.contains(#"[{"seq":3,"#) == true, "\(lines)")
+    #expect(lines.first?.contains(#""epoch":"e1","seq":3,"complete":true"#) == true, "\(lines)")
+  }
+
+  @Test func historyOfAHostThatWasNotUsedHasWhatCameSince() {
+    closeByIdleness()
+    let client = harness.client()
+    #expect(history(client, "e1", 2) == [])
+    emit("e1", 4...5)
+    channel.toldPast()
+    harness.pass(.milliseconds(10))
+    let lines = client.read()
+    #expect(lines.first?.contains(#"[{"seq":3,"#) == true, "\(lines)")
+    #expect(lines.first?.contains(#""seq":5,"complete":true"#) == true, "\(lines)")
+  }
+
+  @Test func historyThatWasNotReadOnIsNotCalledComplete() {
+    closeByIdleness()
+    let client = harness.client()
+    #expect(history(client, "e1", 2) == [])
+    harness.pass(.seconds(11))
+    let lines = client.read()
+    #expect(lines.first?.contains(#"[{"seq":3,"#) == true, "\(lines)")
+    #expect(lines.first?.contains(#""epoch":"e1","seq":3,"complete":false,"missing":["upstream"]"#) == true, "\(lines)")
+  }
+
+  @Test func historyOfAHostThatIsNotToConnectClaimsNothing() {
+    harness.client().call("subscribe", #"{"upstream":"chat"}"#)
+    channel.accept()
+    harness.client(uid: 0).call("disconnect", #"{"upstream":"chat"}"#)
+    let lines = harness.client().call("history", #"{"upstream":"chat"}"#)
+    #expect(lines.first?.contains(#""complete":false,"missing":["upstream"]"#) == true, "\(lines)")
+  }
+
   @Test func historyThatWaitsInVainLeavesItsCallerAtTheSamePlace() {
     let other = harness.client()
     other.call("subscribe", #"{"upstream":"chat"}"#)

@@ -35,14 +35,20 @@ struct HistoryCall: LocalCall {
       memory: MemoryHold(gateway.seams.memory.send, for: .user(session.peer.uid)))
     let isReading = connection.history.isReadingPast
     let number = session.makeCallNumber()
-    pending.pastWait = connection.pastLimit(of: since ?? .last(limit)).map { limit in
+    // What other hosts have heard since is read by the link alone, which no program may use now.
+    if connection.isPastUntold { pending.lease = connection.lease(.call) }
+    let pastLimit = since.flatMap { connection.pastLimit(of: $0) } ?? connection.pastLimit(of: ResumePoint.last(limit))
+    pending.pastWait = pastLimit.map { limit in
       connection.awaitPast(for: limit, cost: Endings.portion) { [weak session] wasTold in
         guard let session else { return }
         OpenHistory.pastIsOver(number, isKnown: wasTold, in: session)
       }
     }
     let waits = isReading || pending.pastWait != nil
-    guard waits || !pending.look() else { return pending.answer(in: session) }
+    guard waits || !pending.look() else {
+      pending.answer(in: session)
+      return pending.giveBackLease()
+    }
     do throws(LocalError) {
       try session.checkRoom()
       pending.hold = try gateway.shares.filters.hold(filter, on: connection.id, for: session.peer.uid)
@@ -52,7 +58,7 @@ struct HistoryCall: LocalCall {
     }
     session.open(pending, number: number)
     guard waits else { return OpenHistory.lookOn(number, in: session) }
-    pending.lease = connection.lease(.call)
+    if pending.lease == nil { pending.lease = connection.lease(.call) }
     guard isReading else { return }
     connection.history.afterReadingPast { [weak session] in
       // A question makes no user: nothing is dialled for it.
@@ -77,7 +83,7 @@ private final class OpenHistory: OpenCall {
   let id: RequestID?
   let call: HistoryCall
   let target: Connection
-  /// As long as the past is being read, after which the connection may have no other use.
+  /// As long as the past is being read, on the disk or by the link, after which the connection may have no other use.
   var lease: Lease?
   /// For a place that was not reached here.
   var pastWait: PastWait?
@@ -151,10 +157,9 @@ private final class OpenHistory: OpenCall {
 
   /// Answers with what is kept of it.
   func answer(in session: LocalSession) {
-    if pastIsKnown != true, let place = target.placeAhead(in: call.since) ?? placeless {
-      return answer(place, in: session)
-    }
-    let page = HistoryPage(call, walk.replay, of: target.stream, byteLimit: byteLimit)
+    if pastIsKnown != true, let place = target.placeAhead(in: call.since) { return answer(place, in: session) }
+    let isUntold = !(pastIsKnown ?? !target.isPastUntold)
+    let page = HistoryPage(call, walk.replay, of: target.stream, byteLimit: byteLimit, isUntold: isUntold)
     session.reply(id) { out in
       out.key("events")
       out.raw(page.events)
@@ -173,12 +178,6 @@ private final class OpenHistory: OpenCall {
     }
     // A question makes no user: a connection that was made for it goes again.
     target.review()
-  }
-
-  /// Where the newest events are asked for, and the link was waited for in vain.
-  private var placeless: PassedOver.Place? {
-    guard pastIsKnown == false, call.since == nil else { return nil }
-    return PassedOver.Place(epoch: target.stream.epoch, sequence: target.stream.sequence)
   }
 
   /// Nothing is known of what came behind the caller's place, from which it goes on the next time.
@@ -235,7 +234,8 @@ private struct HistoryPage {
   /// What the array has beside the events, in bytes.
   static let brackets = 2
 
-  init(_ call: HistoryCall, _ replay: EventReplay, of stream: EventStream, byteLimit: Int) {
+  /// `isUntold`: there may be more behind it, which was not read here.
+  init(_ call: HistoryCall, _ replay: EventReplay, of stream: EventStream, byteLimit: Int, isUntold: Bool) {
     sequence = stream.sequence
     let found = replay.items.drained()
     let items = call.since == nil ? Self.newest(found, byteLimit) : found[...]
@@ -264,6 +264,7 @@ private struct HistoryPage {
     } else {
       missing.formUnion(replay.firstGaps.filter { !hasMore || $0.value <= sequence }.keys)
     }
+    if isUntold, !hasMore { missing.insert(.upstream) }
     events.append(UInt8(ascii: "]"))
   }
 
