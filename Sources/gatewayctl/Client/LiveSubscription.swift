@@ -255,7 +255,7 @@ final class LiveSubscription {
       position = Position(epoch: event.epoch, sequence: event.sequence)
       return .event(event)
     case "state":
-      if let epoch = params.string("epoch") { enter(epoch, after: nil) }
+      // Only a gap moves the position into another epoch: the connection of a host may be behind the subscription.
       return .state(params.text(without: "subscription"))
     case "gap":
       let gap = ReceivedGap(params)

@@ -65,6 +65,21 @@ import Testing
     try daemon.finish()
   }
 
+  /// A host that has not read yet what its fleet has is in an epoch of its own.
+  @Test func eventsHaveTheEpochOfTheSubscriptionAndNotThatOfAState() throws {
+    let daemon = try FakeDaemon { daemon in
+      let client = try daemon.accept()
+      let call = try client.call("subscribe")
+      client.begin(call)
+      client.notify("state", #"{"subscription":"s1","state":"reconnecting","epoch":"e9"}"#)
+      client.event(11, args: "[1.0]")
+      try client.awaitEnd()
+    }
+    let outcome = try ControlProgram.run(["subscribe", "--since", "e7:10", "-n1", "chat"], socket: daemon.path)
+    #expect(outcome.lines == [first])
+    try daemon.finish()
+  }
+
   @Test(arguments: [
     (["--since", "e:7:4100"], #"{"epoch":"e:7","seq":4100}"#, "since"), (["--last", "5"], "5", "last"),
   ])
