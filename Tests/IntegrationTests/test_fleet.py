@@ -101,6 +101,66 @@ async def test_a_program_of_a_host_that_comes_late_is_not_told_the_past_as_new(h
     assert (await events(late, 1))[0]["seq"] == kept["seq"]
 
 
+async def test_a_host_that_nobody_used_knows_what_came_and_tells_a_new_program_nothing_of_it(hosts, chat):
+    (first,) = await hosts(1)
+    client = await ready(first)
+    await client.call("subscribe", upstream="chat", events=["e"])
+    (second,) = await hosts(1, {"hold": "never"}, linger="0s")
+    gone = await ready(second)
+    await gone.call("subscribe", upstream="chat", events=["e"])
+    await gone.close()
+    await second.until(
+        lambda status: all(one["state"] != "connected" for one in status["connections"]), "the connection to be closed")
+    await chat.burst("e", 20)
+    await events(client, 20)
+    kept = await client.call("history", upstream="chat", limit=1)
+    late = await second.client()
+    answer = await late.call("subscribe", upstream="chat", events=["e"])
+    assert (answer["epoch"], answer["seq"]) == (kept["epoch"], kept["seq"])
+    await chat.control("emit", event="e", namespace="/", args=["new"])
+    assert [one["args"] for one in await events(late, 1)] == [["new"]]
+    assert [note for method, note in late.notes if method == "gap"] == []
+
+
+async def test_the_history_of_a_host_that_has_just_started_is_that_of_the_others(hosts, chat):
+    (first,) = await hosts(1)
+    client = await ready(first)
+    await client.call("subscribe", upstream="chat", events=["e"])
+    await chat.burst("e", 20)
+    await events(client, 20)
+    kept = await client.call("history", upstream="chat", limit=5)
+    (second,) = await hosts(1, {"hold": "never"})
+    fresh = await second.client()
+    since = {"epoch": kept["epoch"], "seq": kept["seq"] - 5}
+    page = await fresh.call("history", upstream="chat", since=since)
+    assert (page["events"], page["epoch"], page["complete"]) == (kept["events"], kept["epoch"], True)
+
+
+async def test_an_upstream_that_joins_the_fleet_tells_its_programs_nothing_of_what_that_keeps(hosts, chat):
+    (first,) = await hosts(1)
+    client = await ready(first)
+    await client.call("subscribe", upstream="chat", events=["e"])
+    (second,) = await hosts(1, {"hold": "never"})
+    shared = second.settings
+    second.configure({**shared, "upstream": {"chat": {"url": chat.url}}})
+    await (await second.client()).call("reload")
+    await second.until(lambda status: not any("fleet" in one for one in status["connections"]), "a link of its own")
+    own = await ready(second)
+    await own.call("subscribe", upstream="chat", events=["e"])
+    await chat.burst("e", 20)
+    await events(client, 20)
+    await events(own, 20)
+    second.configure(shared)
+    await (await second.client()).call("reload")
+    await second.until(
+        lambda status: any("fleet" in one and one["state"] == "connected" for one in status["connections"]),
+        "the fleet's link", 4 * SOON)
+    await chat.control("emit", event="e", namespace="/", args=["new"])
+    assert [one["args"] for one in await events(own, 21)] == [*([number] for number in range(20)), ["new"]]
+    kept = await client.call("history", upstream="chat", limit=1)
+    assert [note["epoch"] for method, note in own.notes if method == "gap"] == [kept["epoch"]]
+
+
 async def test_another_host_takes_over_from_a_killed_one(hosts, chat):
     three = await hosts(3)
     for host in three:
