@@ -98,7 +98,7 @@ final class FleetShareExamination {
         isOfVersion ? Doctor.sentence(objection.detail) : objection.detail + ".",
         isOfVersion
           ? "Install the same gatewayd on all hosts of the fleet."
-          : "Make these settings the same on all hosts, and reload.")
+          : "Make these settings the same on all hosts, and reload; what is in [fleet] needs a restart.")
       return doctor.finish()
     }
     let roster = subject.link.roster

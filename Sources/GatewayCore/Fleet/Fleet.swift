@@ -87,7 +87,8 @@ final class Fleet {
     _ place: FleetPlace, _ specification: UpstreamSpecification, _ connector: any UpstreamConnector
   ) -> Member {
     let settings = specification.settings
-    let agreement = FleetAgreement(specification, kind: connector.kind)
+    let agreement = FleetAgreement(
+      specification, kind: connector.kind, lease: options.lease, adopt: options.adopt)
     if let known = members[place] {
       known.link.adopt(agreement)
       known.holder?.adopt(agreement)

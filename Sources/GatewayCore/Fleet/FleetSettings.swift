@@ -58,7 +58,7 @@ extension FleetSettings {
     }
     let differences = agreement.differences(from: record.agreement)
     guard !differences.isEmpty else { return nil }
-    let names = differences.map { "upstream.\(place.upstream).\($0)" }.joined(separator: ", ")
+    let names = differences.map { FleetAgreement.setting($0, of: place.upstream) }.joined(separator: ", ")
     return UpstreamFailure(
       .fleet, "\(host) and the fleet disagree about \(names); what the holder has counts, make it the same on all hosts"
     )

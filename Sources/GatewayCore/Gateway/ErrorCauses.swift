@@ -263,7 +263,7 @@ extension LocalError {
         "host",
         "\(name) may not hold: it has `hold = \"never\"`, or has left ('fleet.leave'); reload it, or name another.")
     case .differs(let names):
-      let settings = names.map { "upstream.\(upstream).\($0)" }.joined(separator: ", ")
+      let settings = names.map { FleetAgreement.setting($0, of: upstream) }.joined(separator: ", ")
       self = .invalid(
         "host",
         "\(name) has \(settings) otherwise than the fleet, and does not take the link as long as it does; make it the same there and reload it, or name another."

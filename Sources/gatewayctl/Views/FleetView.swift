@@ -71,7 +71,8 @@ struct FleetView {
   private func difference(_ upstream: JSONValue) -> Table.Cell? {
     let names = upstream["differs"]?.elements?.compactMap(\.stringValue) ?? []
     guard !names.isEmpty else { return nil }
-    let settings = names.map { "upstream.\(upstream["upstream"]?.stringValue ?? "?").\($0)" }
+    let section = "upstream.\(upstream["upstream"]?.stringValue ?? "?")"
+    let settings = names.map { $0.contains(".") ? $0 : "\(section).\($0)" }
     return .init("has \(settings.joined(separator: ", ")) otherwise than the holder", .bad)
   }
 

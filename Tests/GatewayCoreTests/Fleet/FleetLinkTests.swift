@@ -54,6 +54,20 @@ import Testing
     #expect(owner.takeAll() == ["opened"])
   }
 
+  @Test func aHostWithAShorterLeaseThanTheHolderTakesNoPart() {
+    let url = UpstreamURL(scheme: "http", host: "chat.example")
+    let specification = UpstreamSpecification(
+      name: "u", url: url, namespace: "/", settings: UpstreamSettings(), owner: nil)
+    func agreement(_ lease: Duration) -> FleetAgreement {
+      FleetAgreement(specification, kind: "socketio", lease: lease, adopt: .seconds(30))
+    }
+    hold(1, agreement(.seconds(10)).text)
+    let link = link { $0.agreement = agreement(.seconds(1)) }
+    owner.channel = link.dial(owner: owner)
+    scene.turn(by: .seconds(1))
+    #expect(link.objection?.detail.hasPrefix("a and the fleet disagree about fleet.lease; ") == true)
+  }
+
   @Test func aConversationEndsWhenTheFleetAgreesUponSomethingElse() {
     hold(1, "url=1")
     let link = link { $0.agreement = FleetAgreement("url=1") }

@@ -1,7 +1,7 @@
-/// The settings of an upstream that all hosts of a fleet must have alike, each as a digest of its value. Secrets are none of
+/// The settings that all hosts of a fleet must have alike for an upstream, each as a digest of its value. Secrets are none of
 /// them: of a URL only what is shown counts.
 struct FleetAgreement: Equatable, Sendable {
-  /// By the name of the setting behind `upstream.NAME.`.
+  /// By the name of the setting: behind `upstream.NAME.`, or with its section where that is another.
   private(set) var digests: [String: String] = [:]
 
   /// Digits of SHA-1 that are kept: it is to find mistakes, not attacks.
@@ -9,12 +9,17 @@ struct FleetAgreement: Equatable, Sendable {
 
   init() {}
 
-  init(_ specification: UpstreamSpecification, kind: String) {
+  /// - Parameters:
+  ///   - lease: a host with a shorter one would take the link from one that may write yet.
+  ///   - adopt: one with a shorter one would take those for dead that say more seldom that they live.
+  init(_ specification: UpstreamSpecification, kind: String, lease: Duration, adopt: Duration) {
     let urls = [specification.url] + specification.settings.alternatives
     note("url", urls.map(\.redacted).joined(separator: " "))
     note("kind", kind)
     note("parser", specification.settings.parser.rawValue)
     note("namespace", specification.shownNamespace)
+    note("fleet.lease", String(lease.milliseconds))
+    note("fleet.adopt", String(adopt.milliseconds))
   }
 
   private mutating func note(_ name: String, _ value: String) {
@@ -29,6 +34,11 @@ struct FleetAgreement: Equatable, Sendable {
       guard let sign = part.firstIndex(of: "=") else { continue }
       digests[String(part[..<sign])] = String(part[part.index(after: sign)...])
     }
+  }
+
+  /// A setting by its whole name.
+  static func setting(_ name: String, of upstream: String) -> String {
+    name.contains(".") ? name : "upstream.\(upstream).\(name)"
   }
 
   /// The settings that both name and have differently, in the order of their names.
