@@ -215,7 +215,7 @@ final class FleetCalls {
       for host in wants.answered(interest, isAgreed: refusal == nil) {
         replies.tell(host, .answered(interest, refusal: refusal))
       }
-    case .written, .refused, .withdrew: break
+    case .written, .refused, .missing, .withdrew: break
     }
   }
 

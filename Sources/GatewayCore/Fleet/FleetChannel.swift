@@ -254,6 +254,7 @@ final class FleetChannel {
         owner.channel(self, refused: ack.map { .awaiting(ack: $0) } ?? .handedOver(number: number), problem)
       case .leave, .answer, .decline, .forget, .want, .drop, nil: break
       }
+    case .missing(let number): link.speech.sayAgain(from: number)
     case .answered(let interest, let refusal):
       owner.channel(self, answered: interest, refusal.map { UpstreamFailure(.refused, $0) })
     case .withdrew(let id): owner.channel(self, withdrew: id)

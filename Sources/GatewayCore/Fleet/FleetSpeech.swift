@@ -23,6 +23,10 @@ final class FleetSpeech {
   private(set) var flights = FleetFlights()
   private var flow = FleetFlow.lost
   private var probeTimer: Timers.ID?
+  /// Looks whether the holder goes on confirming.
+  private var watchTimer: Timers.ID?
+  /// After so long without a confirmation the first one is said again.
+  static let patience: Duration = .seconds(5)
 
   init(_ place: FleetPlace, engine: any FleetEngine, timers: Timers) {
     up = place.key(.up)
@@ -66,7 +70,9 @@ final class FleetSpeech {
 
   func say(_ call: FleetUpEntry.Call) {
     let entry = flights.add(call, as: part)
-    if flow == .open { append(entry) }
+    guard flow == .open else { return }
+    append(entry)
+    watch()
   }
 
   /// The engine is lost, or the channel has ended: what is said is kept until `sayAgain`.
@@ -79,6 +85,27 @@ final class FleetSpeech {
   func sayAgain() {
     flow = .open
     for entry in flights.entries { append(entry) }
+    watch()
+  }
+
+  /// The holder misses everything from that number on.
+  func sayAgain(from number: UInt64) {
+    guard flow == .open else { return }
+    for entry in flights.entries where entry.number >= number { append(entry) }
+  }
+
+  /// What was lost on its way, and has nothing behind it, nobody misses: it is said again where nothing is confirmed for long,
+  /// as at a server that does not read. The holder takes no number twice.
+  private func watch() {
+    guard watchTimer == nil, flights.count > 0 else { return }
+    let (part, confirmed) = (part, flights.confirmed)
+    watchTimer = timers.after(Self.patience) { [weak self] in
+      guard let self else { return }
+      watchTimer = nil
+      guard flow == .open else { return }
+      if let first = flights.first, part == self.part, flights.confirmed == confirmed { append(first) }
+      watch()
+    }
   }
 
   private func append(_ entry: FleetUpEntry) {

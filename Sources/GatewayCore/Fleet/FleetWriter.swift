@@ -1,5 +1,5 @@
 /// Writes to the server what the hosts say, when the holder may: what counts waits here, and is done by `FleetCalls`, so much
-/// in a turn. It lives for one conversation.
+/// in a turn. It callers for one conversation.
 final class FleetWriter {
   private enum State {
     /// Calls of hosts are not taken before the fleet's rows are. May become `reading` or `over`.
@@ -17,7 +17,7 @@ final class FleetWriter {
   /// The fleet's own rows.
   private let carrier: FleetCarrier
   private let calls: FleetCalls
-  private var lives = FleetCallers()
+  private var callers = FleetCallers()
   private var queue = FleetCallQueue()
   private var state = State.opening
   /// It may write until then; nil while it may not at all.
@@ -93,12 +93,16 @@ final class FleetWriter {
   func take(_ entry: FleetUpEntry) {
     guard entry.conversation == conversation, state != .over else { return }
     noteLife(entry.life, of: entry.host)
-    if lives.admits(entry) { queue.append(FleetCallQueue.Item(entry)) }
+    if callers.admits(entry) {
+      queue.append(FleetCallQueue.Item(entry))
+    } else if let number = callers.missing(before: entry, at: timers.now) {
+      replies.tell(entry.host, .missing(from: number), life: entry.life)
+    }
   }
 
   /// Hosts with a lower life say nothing that counts, and what waits of it is not written.
   func noteLife(_ life: UInt64, of host: String) {
-    guard lives.note(life, of: host) else { return }
+    guard callers.note(life, of: host) else { return }
     let undone = calls.abandon(host)
     for item in undone { queue.append(item) }
     if !undone.isEmpty { lookLater(.zero) }
@@ -159,7 +163,7 @@ final class FleetWriter {
       guard let bytes = queue.firstByteCount else { return false }
       guard hasTime(for: bytes), let item = queue.popFirst() else { return true }
       turn = (turn.count + 1, turn.bytes + bytes)
-      if !lives.isOver(item.sender) { calls.perform(item) }
+      if !callers.isOver(item.sender) { calls.perform(item) }
     }
     return false
   }

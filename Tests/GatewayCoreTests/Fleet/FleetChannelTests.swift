@@ -315,6 +315,37 @@ import Testing
     #expect(channel.unsentBytes == 6)
   }
 
+  @Test func whatTheEngineHasLostOnItsWayToTheHolderIsSaidAgainWhenTheHolderMissesIt() {
+    let own = scene.take("b")
+    let conversation = scene.open(own)
+    let channel = dial()
+    for text in ["1", "2", "3"] { channel.write(message(text), ack: nil) }
+    scene.settle()
+    let missing = FleetReplyEntry(.missing(from: 2), life: 1)
+    let reply = FleetRecord(position: FleetPosition(conversation, 1), fields: missing.fields)
+    scene.run(FleetDone(place: scene.place, own: own, host: "a", reply: reply))
+    scene.settle()
+    #expect(said.suffix(2) == ["\(conversation)/2 2", "\(conversation)/3 3"] && said.count == 5)
+  }
+
+  @Test func whatTheHolderDoesNotConfirmForLongIsSaidOnceMore() {
+    let own = scene.take("b")
+    let conversation = scene.open(own)
+    let channel = dial()
+    channel.write(message("1"), ack: nil)
+    channel.write(message("2"), ack: nil)
+    scene.turn(by: .seconds(4))
+    #expect(said.count == 2)
+    scene.turn(by: .seconds(1))
+    #expect(said.suffix(1) == ["\(conversation)/1 1"] && said.count == 3)
+    // Where it goes on confirming nothing is said twice.
+    let reply = FleetRecord(
+      position: FleetPosition(conversation, 1), fields: FleetReplyEntry(.written(upTo: 2), life: 1).fields)
+    scene.run(FleetDone(place: scene.place, own: own, host: "a", reply: reply))
+    scene.turn(by: .seconds(11))
+    #expect(said.count == 3)
+  }
+
   @Test func aChannelEndsWhenTheEngineStaysAwayForTheGrace() {
     let own = scene.take("b")
     scene.open(own)

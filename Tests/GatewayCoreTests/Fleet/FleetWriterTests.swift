@@ -53,6 +53,13 @@ import Testing
     #expect(sink.takeAll() == ["two", "three"])
   }
 
+  @Test func aHostWhoseCallWasLostIsAskedForItAndForAllBehindIt() {
+    mayWrite()
+    for number in [1, 3, 4] as [UInt64] { say(number, "text") }
+    scene.settle()
+    #expect(told().filter { if case .missing = $0 { true } else { false } } == [.missing(from: 2)])
+  }
+
   @Test func nothingIsWrittenAfterTheLeaseOfItsMoment() {
     mayWrite()
     scene.time.advance(by: .seconds(3))

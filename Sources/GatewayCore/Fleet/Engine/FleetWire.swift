@@ -201,6 +201,8 @@ struct FleetReplyEntry: Equatable, Sendable {
     /// What the host said under that number was not written, and will not be: what is known of the server makes it
     /// impossible.
     case refused(number: UInt64, MessageProblem)
+    /// What the host said from that number on has not come: some of it was lost on its way. It is to be said again.
+    case missing(from: UInt64)
     /// The server agrees, or with a sentence does not.
     case answered(Interest, refusal: String?)
     /// The server does not want the answer any more.
@@ -239,6 +241,7 @@ struct FleetReplyEntry: Equatable, Sendable {
     case .answered(let interest, let refusal):
       fields.add("p", FleetWire.bytes(of: interest))
       if let refusal { fields.add("r", refusal) }
+    case .missing(let number): fields.add("again", number)
     case .withdrew(let id): fields.add("gone", id)
     }
     return fields
@@ -263,6 +266,7 @@ struct FleetReplyEntry: Equatable, Sendable {
       }
     case "not": number.map { .refused(number: $0, MessageProblem(fields)) }
     case "p": FleetWire.interest(first.value).map { .answered($0, refusal: fields.text("r")) }
+    case "again": number.map { .missing(from: $0) }
     case "gone": number.map { .withdrew($0) }
     default: nil
     }

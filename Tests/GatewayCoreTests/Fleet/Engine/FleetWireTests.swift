@@ -35,7 +35,8 @@ import Testing
       .acknowledged(4, RemoteAnswer(tooLong: 1 << 30)), .acknowledged(5, .unreadable),
       .failed(6, RemoteError("wamp.error", answer)), .refused(number: 7, .tooLarge(limit: 100, size: 101)),
       .refused(number: 8, .invalid("no")), .refused(number: 9, .outdated("other")),
-      .answered(Interest(.all), refusal: nil), .answered(Interest(.name(ExactText("a"))), refusal: "no"), .withdrew(8),
+      .answered(Interest(.all), refusal: nil), .answered(Interest(.name(ExactText("a"))), refusal: "no"),
+      .missing(from: 9), .withdrew(8),
     ]
     for call in calls {
       let entry = FleetReplyEntry(call)
