@@ -324,6 +324,13 @@ final class Connection {
     review()
   }
 
+  /// Down, because the only one who needed it has given its lease back: without a linger time, and how long it is down
+  /// counts from when it is needed again.
+  func end(_ failure: UpstreamFailure) {
+    restart(failure)
+    if !isOccupied { upkeep.endedUnneeded() }
+  }
+
   /// The first attempt cannot be taken back by an order, but it can be lost.
   func abandon(_ failure: UpstreamFailure) {
     channel?.close()

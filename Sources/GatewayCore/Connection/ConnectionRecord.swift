@@ -8,8 +8,8 @@ struct ConnectionRecord {
   /// one after a time in which nothing needed it.
   private(set) var lastConnected: Int64?
   private(set) var downSince: Int64?
-  /// What `downSince` tells began because nothing needed it.
-  private var endedUnneeded = false
+  /// Nothing needs it since it went down, or since some time later.
+  private var isUnneeded = false
   /// How often it was connected after the first time.
   private(set) var reconnects = 0
   /// Since when it is not connected, and how long it was not before that.
@@ -28,12 +28,15 @@ struct ConnectionRecord {
   /// How long it was not connected, over all times.
   func totalDown(at now: MonotonicInstant) -> Duration { downBefore + (down(at: now) ?? .zero) }
 
+  /// Nothing needs it any more, though it was tried in vain until now: the time in which it is down ends with that.
+  mutating func endedUnneeded() { isUnneeded = true }
+
   /// A state was entered. `isUnneeded`: it was ended last because nothing needed it.
   mutating func moved(to state: ConnectionState, isUnneeded: Bool, _ time: any TimeSource) {
     (since, sinceWall) = (time.now, time.wallMilliseconds)
-    if downSince == nil { endedUnneeded = isUnneeded }
+    if downSince == nil { self.isUnneeded = isUnneeded }
     // Something needs it from now on.
-    if state == .reconnecting, endedUnneeded { (downSince, endedUnneeded) = (nil, false) }
+    if state == .reconnecting, self.isUnneeded { (downSince, self.isUnneeded) = (nil, false) }
     switch state {
     case .connected:
       if lastConnected != nil { reconnects += 1 }

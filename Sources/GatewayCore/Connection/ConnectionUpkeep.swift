@@ -64,6 +64,9 @@ final class ConnectionUpkeep {
     record.moved(to: state, isUnneeded: notes.lastFailure?.reason == .idle, context.time)
   }
 
+  /// Nothing needs it any more, and it is closed.
+  func endedUnneeded() { record.endedUnneeded() }
+
   /// An attempt starts.
   func attemptStarted() { notes.schedule.started(at: context.time.now) }
 

@@ -73,6 +73,16 @@ final class Upstreams {
     return made
   }
 
+  /// What there is of a specification: what programs use, and then the link that this host holds for its fleet.
+  func connections(of specification: UpstreamSpecification) -> [Connection] {
+    var all = [specification]
+    if specification.name != nil {
+      all.append(specification)
+      all[1].isHeld = true
+    }
+    return all.compactMap { pool.existing($0) }
+  }
+
   private var context: ConnectionContext {
     ConnectionContext(
       time: seams.time, timers: seams.timers, random: seams.random, outputs: outputs, tokens: tokens,
@@ -126,7 +136,7 @@ final class Upstreams {
   /// an upstream whose link another host has it says at once which.
   func add(_ trace: Trace) {
     let observer = traces.add(trace)
-    for connection in connections(of: trace) { connection.observer = observer }
+    for connection in connections(of: trace.specification) { connection.observer = observer }
     let specification = trace.specification
     guard let fleet, specification.settings.fleet, let name = specification.name else { return }
     let place = fleet.place(name, specification.namespace)
@@ -136,14 +146,7 @@ final class Upstreams {
   /// A trace ends.
   func remove(_ trace: Trace) {
     guard traces.remove(trace) else { return }
-    for connection in connections(of: trace) { connection.observer = nil }
-  }
-
-  /// What there is for a trace to observe: what programs use, and the link that this host holds for its fleet.
-  private func connections(of trace: Trace) -> [Connection] {
-    var held = trace.specification
-    held.isHeld = true
-    return [trace.specification, held].compactMap { pool.existing($0) }
+    for connection in connections(of: trace.specification) { connection.observer = nil }
   }
 
   /// Another host has a link of the fleet, or none has it any more.

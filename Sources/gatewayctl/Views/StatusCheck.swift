@@ -48,9 +48,11 @@ struct StatusCheck: Equatable {
           judge(connection, isNamed: areNamed)
         }
       case "holder":
-        // It is down for as long as the programs of this host are without one: they may have had that of another host.
+        // It is down since this host has it, or for as long as the programs of this host are without one: they may have
+        // had that of another host, or be new here.
         let use = uses[place].flatMap { Self.standing($0) == .down ? $0 : nil }
-        judge(connection, isNamed: areNamed, downSince: use?["down_since"]?.integerValue)
+        let downs = [connection, use].compactMap { $0?["down_since"]?.integerValue }
+        judge(connection, isNamed: areNamed, downSince: downs.min())
       default: judge(connection, isNamed: areNamed)
       }
     }

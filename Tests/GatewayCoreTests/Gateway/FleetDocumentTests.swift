@@ -15,6 +15,41 @@ import Testing
     (status(host)["connections"]?.elements ?? []).filter { $0["fleet"]?["role"]?.stringValue == role.rawValue }
   }
 
+  /// The roles of what a host shows of the upstream when it is asked for it alone.
+  private func roles(_ host: String, _ method: String) -> [String?] {
+    let answer = HarnessClient.values(fleet.hosts[host]?.client(uid: 0).call(method, #"{"upstream":"chat"}"#) ?? [])
+    let shown = answer.last?["result"]?["connections"]?.elements ?? []
+    return shown.map { ($0["fleet"] ?? $0)["role"]?.stringValue }
+  }
+
+  @Test(arguments: ["status", "stats"])
+  func theLinkIsShownWithItsUpstreamAlsoWhereNoProgramUsesThat(_ method: String) {
+    fleet.keep = .onDemand
+    fleet.start("a")
+    fleet.turn(by: .seconds(5))
+    #expect(roles("a", method) == ["holder"])
+    fleet.hosts["a"]?.client().call("subscribe", #"{"upstream":"chat"}"#)
+    #expect(roles("a", method) == ["follower", "holder"])
+    fleet.start("b")
+    fleet.turn(by: .seconds(5))
+    #expect(roles("b", method) == [])
+  }
+
+  @Test func aLinkThatIsTakenAgainIsNotSaidToHaveBeenDownSinceItWasGivenAway() throws {
+    fleet.start("a")
+    fleet.turn(by: .seconds(5))
+    fleet.start("b")
+    // It does not reach the server, and neither does the other one, which takes it.
+    fleet.turn(by: .seconds(40))
+    #expect(connections("a", .holder).map { $0["needed"]?.boolValue } == [false])
+    fleet.accept("b")
+    let taken = fleet.time.wallMilliseconds
+    fleet.hosts["b"]?.client(uid: 0).call("fleet.move", #"{"upstream":"chat","host":"a"}"#)
+    fleet.turn(by: .seconds(5))
+    let link = try #require(connections("a", .holder).first)
+    #expect(link["needed"]?.boolValue == true && link["down_since"]?.integerValue ?? 0 >= taken)
+  }
+
   @Test func aHostThatDoesNotReachRedisSaysSoOfTheWholeDaemon() {
     fleet.start("a")
     #expect(status("a")["daemon"]?["fleet"]?["redis"]?["state"]?.stringValue == "working")

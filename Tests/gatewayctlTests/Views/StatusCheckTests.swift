@@ -139,10 +139,12 @@ import Testing
     }
     let up = try check(both(connection("chat", "connected"), connection("chat", "connected")))
     #expect(up.line == "GATEWAYD OK: 1 connected, none down | connected=1 down=0 queued=4")
-    // The link was here before, and elsewhere since.
-    let away = connection("chat", "reconnecting", "unreachable", down: 9_000)
-    let lost = both(connection("chat", "disconnected", "fleet", down: 3), away)
-    for connections in [lost, lost.reversed()] {
+    // Another host had the link before, or a program is new here.
+    let taken = both(
+      connection("chat", "disconnected", "fleet", down: 3), connection("chat", "reconnecting", "unreachable", down: 1))
+    let used = both(
+      connection("chat", "created", "unreachable", down: 1), connection("chat", "reconnecting", "unreachable", down: 3))
+    for connections in [taken, taken.reversed(), used] {
       let down = try check(connections, maxDown: .seconds(5))
       #expect(
         down.line == "GATEWAYD WARNING: chat is down for 3 s (unreachable) | connected=0 down=1 queued=4")

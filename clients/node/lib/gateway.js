@@ -132,7 +132,8 @@ export class Gateway {
 
   async state(target, { signal, timeout } = {}) {
     const { connections } = await this.call("status", targetParams(target), { signal, timeout });
-    return connections[0] ?? { state: "released", reason: null, detail: null };
+    // A link that this host has for its fleet is not what its programs use.
+    return connections.find(({ fleet }) => fleet?.role !== "holder") ?? { state: "released", reason: null, detail: null };
   }
 
   /** Any method of the protocol, with its params as they are. */

@@ -1,6 +1,6 @@
 /// `stats`: what the daemon and its connections count, for whoever asks every second.
 struct StatsCall: LocalCall {
-  /// Only the connection of this upstream; nil shows all.
+  /// Only the connections of this upstream; nil shows all.
   var target: CallTarget?
 
   static let method = LocalMethod(
@@ -12,7 +12,7 @@ struct StatsCall: LocalCall {
     var scope = StatsAnswer.Scope.everything
     if let target {
       let specification = try session.caller.specification(target, need: .status)
-      scope = .one(session.gateway.upstreams.pool.existing(specification))
+      scope = .connections(session.gateway.upstreams.connections(of: specification))
     }
     try OpenAnswer.begin(id, in: session) { StatsAnswer($0, scope) }
   }
@@ -29,8 +29,8 @@ final class StatsAnswer: PortionedAnswer {
   /// What is asked for.
   enum Scope {
     case everything
-    /// The connection of one target; nil if it has none.
-    case one(Connection?)
+    /// What there is of one target, perhaps nothing.
+    case connections([Connection])
   }
 
   private var out = JSONWriter()
@@ -74,7 +74,7 @@ final class StatsAnswer: PortionedAnswer {
   private func listed(in gateway: Gateway) -> [Connection] {
     switch scope {
     case .everything: gateway.upstreams.pool.all
-    case .one(let connection): connection.map { [$0] } ?? []
+    case .connections(let asked): asked
     }
   }
 }

@@ -4,10 +4,8 @@ final class StatusAnswer: PortionedAnswer {
   /// What is asked for.
   enum Scope {
     case everything
-    /// One connection, and the programs that use it.
-    case connection(Connection)
-    /// A target without a connection.
-    case nothing
+    /// What there is of one target, perhaps nothing, and the programs that use it.
+    case connections([Connection])
     /// `clients.list`.
     case clients
   }
@@ -73,8 +71,7 @@ final class StatusAnswer: PortionedAnswer {
     let connections: ListRest<Connection>
     switch scope {
     case .everything: connections = ListRest(gateway.upstreams.pool.all, for: session)
-    case .connection(let connection): connections = ListRest([connection], for: session)
-    case .nothing: connections = ListRest([], for: session)
+    case .connections(let asked): connections = ListRest(asked, for: session)
     case .clients: return beginClients(clients, connectionsLeftOut: 0)
     }
     let user = session.caller.isAdministrator ? nil : session.peer.uid
@@ -95,8 +92,8 @@ final class StatusAnswer: PortionedAnswer {
     guard let client = session.gateway.clients[number], session.caller.maySee(client) else { return nil }
     switch scope {
     case .everything, .clients: return client
-    case .connection(let connection): return client.uses(connection) && session.caller.maySee(connection) ? client : nil
-    case .nothing: return nil
+    case .connections(let asked):
+      return asked.contains { client.uses($0) && session.caller.maySee($0) } ? client : nil
     }
   }
 

@@ -1,6 +1,6 @@
 /// `status`: the daemon, its connections and its clients.
 struct StatusCall: LocalCall {
-  /// Only the connection of this upstream, and the programs that use it; nil shows all.
+  /// Only the connections of this upstream, and the programs that use it; nil shows all.
   var target: CallTarget?
 
   static let method = LocalMethod(
@@ -10,8 +10,8 @@ struct StatusCall: LocalCall {
   func perform(in session: LocalSession, _ id: RequestID?) throws(LocalError) {
     try session.caller.demandStatus()
     guard let target else { return try OpenAnswer.begin(id, in: session) { StatusAnswer($0, .everything) } }
-    let asked = session.gateway.upstreams.pool.existing(try session.caller.specification(target, need: .status))
-    try OpenAnswer.begin(id, in: session) { StatusAnswer($0, asked.map { .connection($0) } ?? .nothing) }
+    let asked = session.gateway.upstreams.connections(of: try session.caller.specification(target, need: .status))
+    try OpenAnswer.begin(id, in: session) { StatusAnswer($0, .connections(asked)) }
   }
 }
 

@@ -11,6 +11,7 @@ final class FleetGateways {
   var durable = FleetDurability.host
   /// Of the processes that begin from now on.
   var access: [AccessRule] = []
+  var keep = KeepMode.always
 
   let place = FleetPlace(fleet: "f", upstream: "chat")
 
@@ -20,7 +21,7 @@ final class FleetGateways {
     let disk = disks[host] ?? FakeOutboxStore()
     disks[host] = disk
     let opening: OutboxOpening = withDisk ? .open(disk, disk.stored) : .unavailable(.none)
-    let (adopt, durable, access) = (adopt, durable, access)
+    let (adopt, durable, access, keep) = (adopt, durable, access, keep)
     processes += 1
     let harness = GatewayHarness(outbox: opening, time: time, seed: processes, fleet: store) {
       $0.fleet.name = "f"
@@ -28,7 +29,7 @@ final class FleetGateways {
       ($0.fleet.host, $0.fleet.adopt, $0.fleet.durable) = (host, adopt, durable)
       $0.access = access
       $0.upstreams["chat"]?.settings.fleet = true
-      $0.upstreams["chat"]?.settings.keep = .always
+      $0.upstreams["chat"]?.settings.keep = keep
     }
     hosts[host] = harness
     turn(by: .zero)

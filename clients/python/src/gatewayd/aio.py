@@ -182,7 +182,9 @@ class AsyncClient:
 
     async def state(self, target: AnyTarget) -> str:
         """The state of the connection to an upstream: `released` where there is none."""
-        found = (await self.status(target))["connections"]
+        # A link that this host has for its fleet is not what its programs use.
+        found = [one for one in (await self.status(target))["connections"]
+                 if (one.get("fleet") or {}).get("role") != "holder"]
         return found[0]["state"] if found else "released"
 
     async def ping(self) -> None:

@@ -189,7 +189,9 @@ public final class Gateway: Sendable {
   public func state(of target: Target) async throws -> StateChange {
     let result = try await perform("status", target.params)
     guard let connections = result.objects("connections") else { return try understood(nil) }
-    return connections.first.flatMap { StateChange($0) } ?? StateChange(state: .released)
+    // A link that this host has for its fleet is not what its programs use.
+    let used = connections.first { $0.object("fleet")?.string("role") != "holder" }
+    return used.flatMap { StateChange($0) } ?? StateChange(state: .released)
   }
 
   /// The daemon's own account: its connections and clients, or what concerns one target.
