@@ -112,7 +112,8 @@ final class Connection {
   private var use: IllegalTransition.Use? {
     if !delivery.commands.isIdle { return .commands(delivery.commands.count) }
     if isKept { return .configuration }
-    return upkeep.leases.isEmpty ? nil : .leases
+    guard !upkeep.leases.isEmpty else { return nil }
+    return specification.isHeld ? .fleet : .leases
   }
 
   /// The configuration in force wants it up.
@@ -223,10 +224,14 @@ final class Connection {
 
   // MARK: - Orders by an administrator
 
-  /// Lifts a hold and starts an attempt at once.
+  /// Whether an order concerns it: not a link that this host does not hold, unless it was told to keep that closed.
+  var takesOrders: Bool { !specification.isHeld || isOccupied || upkeep.notes.isRequestedDown }
+
+  /// Lifts a hold and starts an attempt at once; of a link that this host does not hold, as soon as it does.
   func reconnect() throws(IllegalTransition) {
     guard state == .disconnected else { throw IllegalTransition(state: state, asked: .connect) }
     upkeep.reconnectWasOrdered()
+    guard isOccupied || !specification.isHeld else { return end(.linkNotHeld) }
     if !history.awaitsPast { try apply(.connect) }
     review()
   }

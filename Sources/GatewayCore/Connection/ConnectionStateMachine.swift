@@ -150,6 +150,8 @@ struct IllegalTransition: Error, Equatable, Sendable, CustomStringConvertible {
     case configuration
     /// Programs have leases.
     case leases
+    /// It is the link that this host has for its fleet.
+    case fleet
     /// Calls that waited for it are still to be told that they have ended.
     case endings
   }

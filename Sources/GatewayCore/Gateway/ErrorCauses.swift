@@ -81,6 +81,7 @@ extension LocalError {
     case .configuration:
       "The configuration keeps the connection; set `keep` of its upstream to \"on-demand\" first, and reload."
     case .endings: "What waited for the connection is being told that it has ended; try again in a moment."
+    case .fleet: "This host has the link for its fleet; 'fleet.move' gives that to another one."
     case .leases, nil: "Programs use the connection; they have to leave it first."
     }
   }

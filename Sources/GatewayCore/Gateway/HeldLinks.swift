@@ -33,7 +33,7 @@ final class HeldLinks {
   private func letGo(_ place: FleetPlace) {
     guard let hold = holds.removeValue(forKey: place) else { return }
     hold.connection.giveBack(hold.lease)
-    hold.connection.end(UpstreamFailure(.idle, "this host does not hold the upstream for its fleet any more"))
+    hold.connection.end(.linkNotHeld)
   }
 
   private func cut(_ place: FleetPlace) {

@@ -103,6 +103,8 @@ extension UpstreamFailure {
 
   /// The host that has the link of a fleet has closed it in order, for another one. All hosts are told so.
   static let linkGivenAway = UpstreamFailure(.fleet, "the holder closed its link, so that another host takes it")
+  /// The link of a host that holds no more.
+  static let linkNotHeld = UpstreamFailure(.idle, "this host does not hold the upstream for its fleet any more")
 
   /// The same, and what the end came before, where the server ended the link: a close in the middle of a handshake
   /// means something else than one of a link that was in use. Other reasons tell their stage themselves.

@@ -1,4 +1,5 @@
-/// `reconnect`, `disconnect` and `release`: what an administrator tells a connection to do.
+/// `reconnect`, `disconnect` and `release`: what an administrator tells a connection to do. On the host that has the link
+/// of an upstream for its fleet that link is told, too.
 protocol OrderCall: LocalCall {
   var target: CallTarget { get }
   /// What the connection's state machine is asked for.
@@ -15,11 +16,25 @@ extension OrderCall {
 
   func perform(in session: LocalSession, _ id: RequestID?) throws(LocalError) {
     let specification = try session.caller.specification(target, need: .admin)
-    guard let connection = session.gateway.upstreams.pool.existing(specification) else {
-      throw LocalError(IllegalTransition(state: .released, asked: Self.event))
+    let connections = session.gateway.upstreams.connections(of: specification).filter(\.takesOrders)
+    let state: ConnectionState
+    do { state = try order(connections) } catch { throw LocalError(error) }
+    session.reply(id) { $0.member("state", state.rawValue) }
+  }
+
+  /// Tells all of them, the link first; returns the state of the last one that could do it. It fails where none could:
+  /// what programs use may have nothing to do as long as the link is down, and the other way round.
+  private func order(_ connections: [Connection]) throws(IllegalTransition) -> ConnectionState {
+    var state: ConnectionState?
+    var refusal = IllegalTransition(state: .released, asked: Self.event)
+    for connection in connections.reversed() {
+      do {
+        try order(connection)
+        state = connection.state
+      } catch { refusal = error }
     }
-    do { try order(connection) } catch { throw LocalError(error) }
-    session.reply(id) { $0.member("state", connection.state.rawValue) }
+    guard let state else { throw refusal }
+    return state
   }
 }
 

@@ -1,0 +1,78 @@
+import Testing
+
+@testable import GatewayCore
+
+/// What an administrator orders on the host that has the link of a fleet.
+@Suite struct FleetOrdersTests {
+  private let fleet = FleetGateways()
+
+  /// The state that an order leads to, or the type of the error.
+  private func order(_ host: String, _ method: String) -> String? {
+    let answer = HarnessClient.values(fleet.hosts[host]?.client(uid: 0).call(method, #"{"upstream":"chat"}"#) ?? [])
+    return answer.last?["result"]?["state"]?.stringValue ?? answer.last?["error"]?["message"]?.stringValue
+  }
+
+  private func shown(_ host: String, _ role: FleetRole) -> JSONValue? {
+    let answer = HarnessClient.values(fleet.hosts[host]?.client(uid: 0).call("status") ?? [])
+    let connections = answer.last?["result"]?["connections"]?.elements ?? []
+    return connections.first { $0["fleet"]?["role"]?.stringValue == role.rawValue }
+  }
+
+  private func attempts(_ host: String) -> Int { fleet.hosts[host]?.upstream.channels.count ?? 0 }
+
+  @Test(arguments: [false, true])
+  func reconnectDoesNotWaitForTheBackOffOfTheLink(_ isUsed: Bool) {
+    fleet.keep = .onDemand
+    fleet.start("a")
+    fleet.turn(by: .seconds(5))
+    if isUsed { fleet.hosts["a"]?.client().call("subscribe", #"{"upstream":"chat"}"#) }
+    for _ in 0..<300 where shown("a", .holder)?["next"]?.integerValue ?? 0 < 5_000 {
+      if let attempt = fleet.hosts["a"]?.upstream.channels.last, !attempt.isFailed { attempt.fail(.unreachable) }
+      fleet.turn(by: .seconds(1))
+    }
+    let before = attempts("a")
+    #expect(order("a", "reconnect") == "reconnecting")
+    #expect(attempts("a") == before + 1)
+    fleet.accept("a")
+    fleet.turn(by: .seconds(2))
+    #expect(order("a", "reconnect") == "The connection is connected already.")
+  }
+
+  @Test func disconnectClosesTheLinkUntilReconnect() {
+    fleet.keep = .onDemand
+    fleet.start("a")
+    fleet.turn(by: .seconds(5))
+    fleet.accept("a")
+    #expect(order("a", "disconnect") == "disconnected")
+    #expect(fleet.hosts["a"]?.upstream.channels.last?.isClosed == true)
+    let before = attempts("a")
+    fleet.turn(by: .seconds(60))
+    #expect(attempts("a") == before && shown("a", .holder)?["reason"]?.stringValue == "requested")
+    #expect(order("a", "reconnect") == "reconnecting")
+    #expect(attempts("a") == before + 1)
+  }
+
+  @Test func reconnectLeavesALinkAloneThatAnotherHostHasMeanwhile() {
+    fleet.startTwo()
+    #expect(order("a", "disconnect") == "disconnected")
+    fleet.turn(by: .seconds(30))
+    fleet.accept("b")
+    fleet.turn(by: .seconds(2))
+    #expect(shown("b", .follower)?["state"]?.stringValue == "connected")
+    #expect(shown("a", .follower)?["reason"]?.stringValue == "requested")
+    let before = attempts("a")
+    _ = order("a", "reconnect")
+    fleet.turn(by: .seconds(5))
+    #expect(attempts("a") == before && shown("a", .holder)?["reason"]?.stringValue == "idle")
+    #expect(shown("a", .follower)?["state"]?.stringValue == "connected")
+  }
+
+  @Test func theLinkThatThisHostHasIsNotReleased() {
+    fleet.keep = .onDemand
+    fleet.start("a")
+    fleet.turn(by: .seconds(5))
+    fleet.hosts["a"]?.upstream.channels.last?.fail(.unreachable)
+    #expect(
+      order("a", "release") == "This host has the link for its fleet; 'fleet.move' gives that to another one.")
+  }
+}
