@@ -95,8 +95,10 @@ final class FleetHolder {
   }
 
   private var place: FleetPlace { settings.place }
-  /// Whether this host holds.
+  /// Whether this host holds, also where its lease has lapsed: until it knows of another holder.
   var holds: Bool { lease.own != nil }
+  /// Whether it does and may write now: what people and monitoring are told, because another host may hold otherwise.
+  var mayWrite: Bool { timers.now < limit }
   /// Whether it does and may go on: the lease has not lapsed, and is not being given back.
   private var isHolding: Bool { if case .holding = lease.state { true } else { false } }
   /// Whether this host holds, or has asked for it.

@@ -10,20 +10,19 @@ enum FleetDocument {
     else { return }
     let holder = fleet.holder(of: link.place)
     let role = specification.isHeld ? FleetRole.holder : .follower
-    let now = link.timers.now
     out.key("fleet")
     out.object {
       $0.member("role", role.rawValue)
       $0.member("name", link.place.fleet)
       $0.member("host", fleet.host)
       $0.key("holds")
-      $0.bool(holder?.holds == true)
+      $0.bool(holder?.mayWrite == true)
       $0.member("holder", holderName(link.roster.lastRecord, holder, fleet))
       $0.member("term", Int(clamping: term(link, holder)))
       $0.member(
         "conversation", Int(clamping: max(link.hearing.tops.conversation, link.roster.lastRecord?.conversation ?? 0)))
-      let own = holder?.lease.mayWriteUntil.map { max(.zero, $0 - now) }
-      $0.member("lease", (holder?.holds == true ? own ?? .zero : link.roster.leaseLeft)?.milliseconds)
+      let own = holder.flatMap { $0.mayWrite ? $0.limit - link.timers.now : nil }
+      $0.member("lease", (own ?? link.roster.leaseLeft)?.milliseconds)
       $0.member("behind", link.behind.map { Int(clamping: $0) })
       $0.member("unconfirmed", link.unconfirmed)
       $0.member("hosts", link.roster.presentCount)
@@ -42,7 +41,7 @@ enum FleetDocument {
 
   /// Nil where none is known, or the last one has given the link back.
   private static func holderName(_ record: FleetLeaseRecord?, _ holder: FleetHolder?, _ fleet: Fleet) -> String? {
-    if holder?.holds == true { return fleet.host }
+    if holder?.mayWrite == true { return fleet.host }
     return record?.holder.flatMap { $0.isEmpty ? nil : $0 }
   }
 

@@ -128,6 +128,8 @@ extension StatusView {
     var parts: [String] = []
     if fleet["holds"]?.boolValue ?? (fleet["role"]?.stringValue == "holder") {
       parts.append("this host has the fleet's link")
+    } else if let holder, holder == fleet["host"]?.stringValue {
+      parts.append("this host had the fleet's link last, and may not write")
     } else {
       let isSeenNow = redis["state"]?.stringValue != "unreachable"
       let verb = isSeenNow ? "is" : "was last seen"

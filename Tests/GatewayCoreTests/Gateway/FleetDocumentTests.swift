@@ -60,6 +60,26 @@ import Testing
     #expect(shown?["redis"]?["detail"]?.stringValue == "the link to the store broke")
   }
 
+  @Test func aHostThatIsCutOffFromRedisDoesNotGoOnSayingThatItHolds() throws {
+    fleet.startTwo()
+    func holds(_ host: String) -> Bool? { connections(host, .follower).first?["fleet"]?["holds"]?.boolValue }
+    func metric(_ host: String) -> Bool {
+      let answer = HarnessClient.values(fleet.hosts[host]?.client(uid: 0).call("metrics") ?? []).last?["result"]
+      let lines = (answer?["text"]?.stringValue ?? "").split(separator: "\n")
+      return lines.contains { $0.hasPrefix("gatewayd_fleet_holds{") && $0.hasSuffix(" 1") }
+    }
+    #expect(["a", "b"].map(holds) == [true, false] && ["a", "b"].map(metric) == [true, false])
+    fleet.store.stop()
+    fleet.turn(by: .seconds(4))
+    #expect(["a", "b"].map(holds) == [false, false] && ["a", "b"].map(metric) == [false, false])
+    let shown = try #require(connections("a", .holder).first?["fleet"])
+    #expect(shown["holds"]?.boolValue == false && shown["holder"]?.stringValue == "a" && shown["lease"] == .null)
+    // It is confirmed again.
+    fleet.store.start()
+    fleet.turn(by: .seconds(2))
+    #expect(["a", "b"].map(holds) == [true, false])
+  }
+
   @Test func whileRedisIsAwayTheHolderIsNotForgotten() throws {
     fleet.startTwo()
     func list() throws -> JSONValue {

@@ -59,6 +59,8 @@ import Testing
     #expect(try lines(connection("follower", holds: false))[2].contains("the fleet's link is at edge-17; term 8"))
     let away = try lines(connection("follower", holds: false, redis: "unreachable"))
     #expect(away[2].contains("the fleet's link was last seen at edge-17; term 8"))
+    let lapsed = connection("holder", holds: true).replacing(#""holds":true"#, with: #""holds":false"#)
+    #expect(try lines(lapsed)[2].contains("this host had the fleet's link last, and may not write; term 8"))
   }
 
   @Test func coloursDoNotDisturbTheColumns() {

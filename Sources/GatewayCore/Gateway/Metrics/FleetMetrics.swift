@@ -28,7 +28,9 @@ enum FleetMetrics {
 
   private static var holding: [MetricFamily<DaemonFigures>] {
     [
-      family("fleet_holds", .gauge, "1 while this host has the link, else 0.") { $1?.holds == true ? 1 : 0 },
+      family("fleet_holds", .gauge, "1 while this host has the link and may write, else 0.") {
+        $1?.mayWrite == true ? 1 : 0
+      },
       counter("fleet_take_overs", "How often this host has taken the link.", \.takeOvers),
       counter("fleet_lapses", "How often it was not confirmed in time, and wrote nothing.", \.lapses),
       counter("fleet_late_beats", "Signs of life that were confirmed later than half a lease.", \.lateBeats),
