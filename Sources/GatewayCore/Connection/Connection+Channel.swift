@@ -47,6 +47,14 @@ extension Connection: UpstreamChannelOwner {
     if let ack = event.ack { answers.declineUnheard(ack, on: channel) }
   }
 
+  func channel(_ channel: any UpstreamChannel, carriedEventOf size: Int) {
+    if channel === self.channel { stream.count(size) }
+  }
+
+  func channel(_ channel: any UpstreamChannel, carriedMessageOf size: Int) {
+    if channel === self.channel { delivery.commands.noteOutgoing(size) }
+  }
+
   func channel(_ channel: any UpstreamChannel, withdrew ack: UInt64) {
     guard channel === self.channel else { return }
     answers.withdraw(ack)

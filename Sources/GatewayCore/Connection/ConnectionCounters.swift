@@ -36,6 +36,16 @@ struct ConnectionCounters {
     latencies = delivery.commands.latencies
   }
 
+  /// What it adds to the figures of its upstream: what crosses the link of a fleet is the fleet's, and the part of this
+  /// host's programs is counted by their connection.
+  static func ofUpstream(_ connection: Connection, at now: MonotonicInstant) -> ConnectionCounters {
+    var counters = ConnectionCounters(of: connection, at: now)
+    if connection.specification.isHeld {
+      (counters.eventsIn, counters.bytesIn, counters.eventsOut, counters.bytesOut) = (0, 0, 0, 0)
+    }
+    return counters
+  }
+
   /// Counts what another one has counted.
   mutating func add(_ other: ConnectionCounters) {
     eventsIn += other.eventsIn

@@ -135,8 +135,7 @@ final class EventStream {
     let size = rawName.byteCount + arguments.byteCount + (kwargs?.byteCount ?? 0)
     guard size <= lineLimit else { return deliver(rawName: rawName, tooLong: size) }
     sequence += 1
-    eventCount &+= 1
-    byteCount += UInt64(size)
+    count(size)
     guard !EventName.isTooLong(rawName) else { return leaveHole(.tooLarge) }
     let match = router.count > 0 ? match(rawName) : Router.Match()
     guard history.isEnabled || !match.feeds.isEmpty else { return history.skip() }
@@ -171,9 +170,14 @@ final class EventStream {
   /// that want its name.
   func deliver(rawName: RawSpan, tooLong size: Int) {
     sequence += 1
+    count(size)
+    leaveHole(.tooLarge, named: rawName)
+  }
+
+  /// An event went over the link that is none of this stream's.
+  func count(_ size: Int) {
     eventCount &+= 1
     byteCount += UInt64(size)
-    leaveHole(.tooLarge, named: rawName)
   }
 
   private func match(_ rawName: RawSpan) -> Router.Match {

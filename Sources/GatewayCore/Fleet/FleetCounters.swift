@@ -10,4 +10,19 @@ struct FleetCounters: Equatable, Sendable {
   var fences: UInt64 = 0
   /// Durable sends of dead hosts that it made the fleet's.
   var adopted: UInt64 = 0
+  /// What crossed its links to the server, for all hosts.
+  var received = Traffic()
+  var sent = Traffic()
+
+  struct Traffic: Equatable, Sendable {
+    /// Events, or messages.
+    var events: UInt64 = 0
+    /// Of their names and arguments.
+    var bytes: UInt64 = 0
+
+    mutating func count(_ size: Int) {
+      events += 1
+      bytes += UInt64(size)
+    }
+  }
 }

@@ -353,7 +353,11 @@ final class FleetHolder {
   /// What hosts say is taken from the engine, from where it was left.
   private func readOn() { engine.readOn(place.key(.up), after: readUp, for: self) }
 
+  /// A message of so many bytes was written for a host.
+  func wrote(_ size: Int) { counters.sent.count(size) }
+
   func heard(_ content: FleetTap.Content, ack: UInt64?) {
+    counters.received.count(content.size)
     let question = ack.flatMap { id in
       writer?.ask(id, named: content.name).map { FleetEvent.Question(id: id, host: $0) }
     }

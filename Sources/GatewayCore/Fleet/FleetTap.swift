@@ -16,6 +16,15 @@ final class FleetTap {
       return EventStream.name(of: raw.span.bytes)
     }
 
+    /// As far as it is known, in bytes.
+    var size: Int {
+      switch self {
+      case .event(let name, let arguments, let kwargs): name.count + arguments.count + (kwargs?.count ?? 0)
+      case .tooLong(_, let size): size
+      case .dropped: 0
+      }
+    }
+
     /// The same for all hosts.
     func entry(_ head: FleetEvent.Head) -> FleetEntry {
       switch self {
@@ -51,6 +60,17 @@ final class FleetTap {
   /// Whether a number is the holder's.
   private func isHolders(_ id: UInt64) -> Bool { id >= Self.firstNumber }
 
+  /// What is written for hosts is counted as the connection's, which says nothing itself but what it enters.
+  private func wrote(_ message: PreparedMessage) {
+    owner?.channel(self, carriedMessageOf: message.byteCount)
+    holder?.wrote(message.byteCount)
+  }
+
+  private func heard(_ content: Content, ack: UInt64?) {
+    owner?.channel(self, carriedEventOf: content.size)
+    holder?.heard(content, ack: ack)
+  }
+
   private func end(_ failure: UpstreamFailure?) {
     isOpen = false
     let holder = holder
@@ -60,12 +80,18 @@ final class FleetTap {
 }
 
 extension FleetTap: UpstreamChannel {
-  func write(_ message: PreparedMessage, ack: UInt64?) { channel.write(message, ack: ack) }
+  func write(_ message: PreparedMessage, ack: UInt64?) {
+    channel.write(message, ack: ack)
+    wrote(message)
+  }
   func enter(_ message: PreparedMessage, ack: UInt64?, leave: PreparedLeave?) {
     entered.insert(FleetRooms.Entering(message))
     channel.enter(message, ack: ack, leave: leave)
   }
-  func answer(_ id: UInt64, _ message: PreparedMessage) { channel.answer(id, message) }
+  func answer(_ id: UInt64, _ message: PreparedMessage) {
+    channel.answer(id, message)
+    wrote(message)
+  }
   func want(_ interest: Interest) { channel.want(interest) }
   func drop(_ interest: Interest) { channel.drop(interest) }
   @discardableResult
@@ -106,16 +132,15 @@ extension FleetTap: UpstreamChannelOwner {
   ) {
     var keywords: [UInt8]?
     if let kwargs { keywords = Self.bytes(kwargs) }
-    let content = Content.event(name: Self.bytes(name), arguments: Self.bytes(arguments), kwargs: keywords)
-    holder?.heard(content, ack: ack)
+    heard(.event(name: Self.bytes(name), arguments: Self.bytes(arguments), kwargs: keywords), ack: ack)
   }
 
   func channel(_ channel: any UpstreamChannel, receivedEvent name: RawSpan, tooLong size: Int, ack: UInt64?) {
-    holder?.heard(.tooLong(name: Self.bytes(name), size: size), ack: ack)
+    heard(.tooLong(name: Self.bytes(name), size: size), ack: ack)
   }
 
   func channel(_ channel: any UpstreamChannel, dropped event: DroppedEvent) {
-    holder?.heard(.dropped(event), ack: event.ack)
+    heard(.dropped(event), ack: event.ack)
   }
 
   func channel(_ channel: any UpstreamChannel, withdrew ack: UInt64) { holder?.heard(withdrawal: ack) }

@@ -21,7 +21,7 @@ struct UpstreamFigures {
   mutating func add(_ connection: Connection, outbox usage: OutboxUsage) {
     let time = connection.context.time
     let now = time.now
-    counters.add(ConnectionCounters(of: connection, at: now))
+    counters.add(.ofUpstream(connection, at: now))
     guard connection.state != .released else { return }
     states[connection.state, default: 0] += 1
     if let reason = connection.downFailure?.reason { reasons[reason, default: 0] += 1 }

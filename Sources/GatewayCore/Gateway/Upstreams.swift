@@ -96,7 +96,7 @@ final class Upstreams {
   func noteReleased(_ connection: Connection) {
     generation += 1
     retired[UpstreamFigures.label(of: connection), default: ConnectionCounters()]
-      .add(ConnectionCounters(of: connection, at: seams.time.now))
+      .add(.ofUpstream(connection, at: seams.time.now))
   }
 
   /// Makes the connections that the configuration keeps up, a portion in each turn. `report` is told what is wrong with

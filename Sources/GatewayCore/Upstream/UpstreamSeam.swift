@@ -283,6 +283,10 @@ protocol UpstreamChannelOwner: AnyObject {
   func channel(_ channel: any UpstreamChannel, withdrew ack: UInt64)
   /// An event arrived that cannot be shown: subscribers are told by a gap of one.
   func channel(_ channel: any UpstreamChannel, dropped event: DroppedEvent)
+  /// An event of so many bytes came over the link for others than the owner.
+  func channel(_ channel: any UpstreamChannel, carriedEventOf size: Int)
+  /// A message of so many bytes was written for them.
+  func channel(_ channel: any UpstreamChannel, carriedMessageOf size: Int)
   /// The acknowledgement of `write(_:ack:)`; `arguments` and `kwargs` as for an event.
   func channel(_ channel: any UpstreamChannel, acknowledged id: UInt64, arguments: RawSpan, kwargs: RawSpan?)
   /// A part of the acknowledgement; more follows.
@@ -321,6 +325,9 @@ extension UpstreamChannelOwner {
   /// For owners that take everything.
   var lineLimit: Int { .max }
   func channel(_ channel: any UpstreamChannel, receivedEvent name: RawSpan, tooLong size: Int, ack: UInt64?) {}
+  /// For owners that have their links alone.
+  func channel(_ channel: any UpstreamChannel, carriedEventOf size: Int) {}
+  func channel(_ channel: any UpstreamChannel, carriedMessageOf size: Int) {}
   /// For owners that enter nothing.
   var doubtsLink: Bool { false }
   func channel(_ channel: any UpstreamChannel, answered id: UInt64, tooLong size: Int, isPart: Bool) {}

@@ -60,6 +60,36 @@ import Testing
     #expect(shown?["redis"]?["detail"]?.stringValue == "the link to the store broke")
   }
 
+  @Test func theLinkCountsWhatItCarriesAlsoWithoutProgramsOfItsHost() throws {
+    fleet.keep = .onDemand
+    fleet.start("a")
+    fleet.turn(by: .seconds(5))
+    fleet.accept("a")
+    fleet.start("b")
+    fleet.turn(by: .seconds(5))
+    let program = try #require(fleet.hosts["b"]).client()
+    program.call("subscribe", #"{"upstream":"chat"}"#)
+    fleet.turn(by: .seconds(1))
+    for _ in 0..<3 { fleet.hosts["a"]?.upstream.channels.last?.emit("abc", "12") }
+    program.call("send", #"{"upstream":"chat","event":"one"}"#)
+    fleet.turn(by: .seconds(1))
+    #expect(fleet.written("a") == ["one []"])
+    for method in ["status", "stats"] {
+      let client = try #require(fleet.hosts["a"]).client(uid: 0)
+      let answer = HarnessClient.values(client.call(method, #"{"upstream":"chat"}"#)).last?["result"]
+      let link = try #require(answer?["connections"]?.elements?.first)
+      #expect(link["in"]?["events"]?.integerValue == 3 && link["in"]?["bytes"]?.integerValue == 21, "\(method)")
+      #expect(link["out"]?["events"]?.integerValue == 1, "\(method)")
+    }
+    func metric(_ name: String) -> Substring? {
+      let answer = HarnessClient.values(fleet.hosts["a"]?.client(uid: 0).call("metrics") ?? []).last?["result"]
+      let line = (answer?["text"]?.stringValue ?? "").split(separator: "\n").first { $0.hasPrefix("gatewayd_\(name){") }
+      return line?.split(separator: " ").last
+    }
+    #expect(metric("fleet_link_received_events_total") == "3" && metric("fleet_link_sent_events_total") == "1")
+    #expect(metric("upstream_received_events_total") == "0" && metric("upstream_sent_events_total") == "0")
+  }
+
   @Test func aHostThatIsCutOffFromRedisDoesNotGoOnSayingThatItHolds() throws {
     fleet.startTwo()
     func holds(_ host: String) -> Bool? { connections(host, .follower).first?["fleet"]?["holds"]?.boolValue }

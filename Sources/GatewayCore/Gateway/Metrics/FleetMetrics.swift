@@ -36,6 +36,11 @@ enum FleetMetrics {
       counter("fleet_late_beats", "Signs of life that were confirmed later than half a lease.", \.lateBeats),
       counter("fleet_fences", "How often another host had taken what this one had.", \.fences),
       counter("fleet_adopted_sends", "Durable sends of dead hosts that this one made the fleet's.", \.adopted),
+      counter(
+        "fleet_link_received_events", "Events that came over this host's links, for all hosts.", \.received.events),
+      counter("fleet_link_received_bytes", "Bytes of their names and arguments.", \.received.bytes),
+      counter("fleet_link_sent_events", "Messages that this host wrote to the server, for all hosts.", \.sent.events),
+      counter("fleet_link_sent_bytes", "Their bytes.", \.sent.bytes),
     ]
   }
 
