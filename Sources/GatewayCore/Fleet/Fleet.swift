@@ -169,8 +169,10 @@ final class Fleet {
       member.link.box.withdraw()
       member.holder?.leave("the fleet shares the upstream no longer")
       member.link.roster.stop()
-      wait(for: [member], until: seams.time.now + Self.leaveLimit) {
+      wait(for: [member], until: seams.time.now + Self.leaveLimit) { [weak self] in
         let engine = member.link.engine
+        // Also where that could not be done in order.
+        if let self, members[place] == nil { onWant(place, false) }
         engine.remove(member.link)
         if let holder = member.holder { engine.remove(holder) }
       }

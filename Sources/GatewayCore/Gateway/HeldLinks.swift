@@ -34,6 +34,9 @@ final class HeldLinks {
     guard let hold = holds.removeValue(forKey: place) else { return }
     hold.connection.giveBack(hold.lease)
     hold.connection.end(.linkNotHeld)
+    // Nothing is left of a fleet that this host has left.
+    let isShared = upstreams.held(place.upstream, place.namespace)?.settings.fleet == true
+    if !isShared { try? hold.connection.release() }
   }
 
   private func cut(_ place: FleetPlace) {

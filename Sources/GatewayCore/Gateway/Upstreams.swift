@@ -220,13 +220,20 @@ final class Upstreams {
   private func adoptSettings(of connection: Connection) {
     // What is being closed for the daemon's end stays so.
     guard !connection.isDraining else { return }
-    guard let specification = current(connection.specification) else { return connection.withdraw() }
+    guard let specification = current(connection.specification) else { return end(connection) }
     connection.adopt(configuration.limits)
     // If the upstream is another namespace now, whoever used the old one must not get the new one's events.
     guard ConnectionKey(specification) == connection.key else { return connection.withdraw() }
     if specification != connection.specification || connection.isWithdrawn {
       pool.adopt(specification, for: connection)
     }
+  }
+
+  /// The configuration in force has no connection like that any more. The link that this host has for a fleet which it
+  /// leaves is closed in order as soon as it is given up.
+  private func end(_ connection: Connection) {
+    guard connection.specification.isHeld else { return connection.withdraw() }
+    if !connection.isOccupied { try? connection.release() }
   }
 
   /// What an existing connection's specification is under the configuration in force; nil if it has none.

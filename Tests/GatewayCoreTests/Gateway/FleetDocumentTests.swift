@@ -186,6 +186,24 @@ import Testing
     }
   }
 
+  @Test(arguments: [false, true])
+  func ofAFleetThatAHostHasLeftByReloadItShowsNoLink(_ hasGivenItAway: Bool) {
+    fleet.startTwo()
+    if hasGivenItAway {
+      fleet.hosts["a"]?.client(uid: 0).call("fleet.move", #"{"upstream":"chat","host":"b"}"#)
+      fleet.turn(by: .seconds(5))
+      fleet.accept("b")
+    }
+    fleet.hosts["a"]?.reload { $0.upstreams["chat"]?.settings.fleet = false }
+    fleet.turn(by: .seconds(1))
+    fleet.accept("a")
+    let shown = status("a")["connections"]?.elements ?? []
+    #expect(shown.map { $0["state"]?.stringValue } == ["connected"])
+    fleet.turn(by: .seconds(5))
+    fleet.accept("b")
+    #expect(connections("b", .holder).map { $0["state"]?.stringValue } == ["connected"])
+  }
+
   @Test func theLinkThatAnotherHostHasTakenIsNotNeededAnyMore() {
     fleet.startTwo()
     #expect(connections("a", .holder).map { $0["needed"]?.boolValue } == [true])
