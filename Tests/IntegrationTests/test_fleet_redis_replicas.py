@@ -116,7 +116,7 @@ async def test_what_has_to_last_counts_only_while_a_replica_confirms_it(daemons,
     await works(daemon)
     client = await daemon.connected(upstream="chat")
     two[1].pause()
-    seen = await told(daemon, "has 0 replicas that confirm, and `copies` wants 1 (BEAT of gw:test:{chat}:L)")
+    seen = await told(daemon, "has 0 replicas that confirm, and `copies` wants 1")
     assert (seen["state"], seen["reason"]) == ("refusing", "timeout")
     # A lease later nothing is written.
     await asyncio.sleep(1.2)

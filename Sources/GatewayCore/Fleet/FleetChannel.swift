@@ -34,7 +34,7 @@ final class FleetChannel {
   private var past = Past.told
   private var wanted: [Interest] = []
   /// Why the fleet has no conversation, as it was told last.
-  private var toldTrouble: FleetTrouble?
+  private var toldTrouble: UpstreamFailure?
   private var timer: Timers.ID?
 
   init(_ link: FleetLink, owner: any UpstreamChannelOwner) {
@@ -118,9 +118,9 @@ final class FleetChannel {
 
   private static let proofPause: Duration = .seconds(1)
 
-  /// The engine refuses what a conversation would need.
+  /// The engine refuses what a conversation would need, which is asked for again without another attempt.
   func refused(_ failure: UpstreamFailure) {
-    if state == .waiting { end(UpstreamFailure(.fleet, failure.detail)) }
+    if state == .waiting { tellTrouble(failure) }
   }
 
   private func advance() {
@@ -147,12 +147,14 @@ final class FleetChannel {
     }
   }
 
-  /// It goes on waiting: the holder tries again by itself.
-  private func tellTrouble() {
-    let trouble = link.roster.record?.trouble
+  /// It goes on waiting: the holder tries again by itself. Where the engine refuses several things in turn it is told one of
+  /// them, the same each time.
+  private func tellTrouble(_ refusal: UpstreamFailure? = nil) {
+    let refused = (link.trouble ?? refusal).map { UpstreamFailure(.fleet, $0.detail) }
+    let trouble = refused ?? link.roster.record?.trouble?.failure
     guard trouble != toldTrouble else { return }
     toldTrouble = trouble
-    if let trouble { owner?.channel(self, waitsFor: trouble.failure) }
+    if let trouble { owner?.channel(self, waitsFor: trouble) }
   }
 
   private func open(_ part: FleetSpeech.Part) {

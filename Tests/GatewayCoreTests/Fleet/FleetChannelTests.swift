@@ -114,12 +114,30 @@ import Testing
   }
 
   @Test func aChannelThatWaitsInVainSaysWhatTheEngineRefuses() {
-    _ = dial()
+    let channel = dial()
     let failure = UpstreamFailure(.refused, "r:1 refuses TAKE")
     link.engineRefused(failure, of: FleetPlace(fleet: "f", upstream: "another"))
     #expect(owner.takeAll() == [])
     link.engineRefused(failure, of: scene.place)
-    #expect(owner.takeAll() == ["ended: fleet, r:1 refuses TAKE"])
+    #expect(owner.takeAll() == ["waits: fleet, r:1 refuses TAKE"] && channel.state == .waiting)
+  }
+
+  @Test func whatIsRefusedInTurnIsNotToldEachTime() {
+    let channel = dial()
+    for round in 1...3 {
+      for call in ["ALIVE", "BEAT", "PUT"] {
+        // The engine has what it refuses in an order of its own.
+        scene.engine.refusals[scene.place] = UpstreamFailure(.refused, "r:1 refuses ALIVE")
+        link.engineRefused(UpstreamFailure(.refused, "r:1 refuses \(call)"), of: scene.place)
+        link.roster.onLook()
+      }
+      #expect(owner.takeAll() == (round == 1 ? ["waits: fleet, r:1 refuses ALIVE"] : []))
+    }
+    // It is over: no other attempt is needed.
+    scene.engine.refusals = [:]
+    scene.open(scene.take("b"))
+    scene.settle()
+    #expect(owner.takeAll() == ["opened"] && channel.isOpen)
   }
 
   @Test func aChannelThatReachesNothingSaysWhy() {

@@ -84,10 +84,11 @@ extension RedisRefusals.Refusal {
   func failure(of server: String) -> UpstreamFailure {
     switch cause {
     case .error(let error): UpstreamFailure(.refused, sentence(error, server))
+    // It is the same for each call.
     case .copies(let count, let wanted):
       UpstreamFailure(
         .timeout,
-        "\(server) has \(count) \(count == 1 ? "replica that confirms" : "replicas that confirm"), and `copies` wants \(wanted) (\(call))"
+        "\(server) has \(count) \(count == 1 ? "replica that confirms" : "replicas that confirm"), and `copies` wants \(wanted)"
       )
     }
   }

@@ -66,7 +66,7 @@ import Testing
       rig.say(":1\r\n:0\r\n", to: calls)
     }
     beat()
-    let sentence = "r1:6379 has 0 replicas that confirm, and `copies` wants 1 (BEAT of gw:f:{u}:L)"
+    let sentence = "r1:6379 has 0 replicas that confirm, and `copies` wants 1"
     #expect(rig.engine.refusal(of: rig.place)?.detail == sentence)
     #expect(rig.last.request.host == "r2")
     rig.last.open()
