@@ -84,7 +84,7 @@ enum FleetDocument {
   /// Which host shows the packets of an upstream's link, for a trace on a host that does not have it; nil on the one
   /// that has.
   static func holderFact(of place: FleetPlace, in fleet: Fleet) -> TraceFact? {
-    guard fleet.holder(of: place)?.holds != true else { return nil }
+    guard fleet.holder(of: place)?.mayWrite != true else { return nil }
     return TraceFact(.incoming, TraceFact.Layer(rawValue: "fleet"), "HOLDER \(whereabouts(of: place, in: fleet))")
   }
 

@@ -92,6 +92,14 @@ import Testing
     #expect(texts(taking.read()) == ["PING"])
   }
 
+  @Test func aTraceOnAHostWhoseLeaseIsOverSaysThatTheLinkMayBeElsewhere() throws {
+    fleet.startTwo()
+    fleet.store.stop()
+    fleet.turn(by: .seconds(20))
+    let (_, told) = try trace("a")
+    #expect(told == ["HOLDER unknown: this host has not read from the fleet's Redis which host has the link"])
+  }
+
   @Test func aTraceSaysThatAHostWithoutRedisDoesNotKnowWhereTheLinkIs() throws {
     fleet.store.stop()
     fleet.start("a")
