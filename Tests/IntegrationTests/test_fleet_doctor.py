@@ -138,6 +138,14 @@ async def test_replicas_that_are_missing(hosts):
     assert codes(steps)[-1] == "fleet.replicas.few"
 
 
+async def test_a_redis_that_refuses_to_write(hosts, redis):
+    (host,) = await hosts(1)
+    await host.connected(upstream="chat")
+    await redis.command("CONFIG", "SET", "min-replicas-to-write", "1")
+    last = (await examined(host))[-1]
+    assert last["code"] == "fleet.delay.refused" and "NOREPLICAS" in last["seen"], last
+
+
 async def test_a_host_that_disagrees(hosts, chat):
     (first,) = await hosts(1)
     await first.connected(upstream="chat")

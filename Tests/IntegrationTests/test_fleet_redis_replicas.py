@@ -11,6 +11,7 @@ import processes
 import redis_server
 from fleet_hosts import holder
 from patience import QUIET, SOON, end, within
+from test_fleet_doctor import examined, found
 from test_fleet_redis import fleet, told, works
 
 pytestmark = pytest.mark.skipif(redis_server.program() is None, reason=redis_server.MISSING)
@@ -127,6 +128,19 @@ async def test_what_has_to_last_counts_only_while_a_replica_confirms_it(daemons,
     assert [one["args"] for one in await chat.received(1, "d")] == [[1]]
     await daemon.until(lambda status: fleet(status)["redis"]["state"] == "working", "it to be well")
     assert "replicas that confirm" in daemon.text()
+
+
+async def test_the_doctor_finds_replicas_that_are_connected_and_hang(daemons, chat, nodes):
+    three = await nodes(3)
+    daemon = await daemons(configuration(chat, three))
+    await works(daemon)
+    steps = await examined(daemon)
+    assert found(steps, "fleet.replicas")["code"] == "fleet.replicas.ok" and steps[-1]["verdict"] != "failed", steps
+    for one in three[1:]:
+        one.pause()
+    last = (await examined(daemon))[-1]
+    assert last["code"] == "fleet.replicas.behind", last
+    assert last["seen"].startswith("2 replicas are connected, 0 confirmed an entry within "), last
 
 
 async def test_failovers_of_sentinel_lose_nothing_that_was_accepted(daemons, chat, nodes, folder):

@@ -12,10 +12,30 @@ struct FleetSubject {
   }
 
   func key(_ part: FleetKey.Part) -> String { link.place.key(part).text }
+
+  /// Something to write. No host knows the word in it, and the one that holds forgets it with the others: the users of Redis
+  /// need not be able to read or remove it.
+  var entry: [String] { ["XADD", key(.up), "*", "op", "doctor"] }
 }
 
 extension RedisProbe: HTTPExchange {
   func cancel() { close() }
+}
+
+extension Doctor {
+  /// Ends where Redis refuses what is asked, or the connection to it is over.
+  func finish(at answer: RedisProbe.Answer) {
+    if case .error(let error) = answer {
+      find(
+        .failed, "\(step.rawValue).refused", "Redis refuses what is asked of it here (\(error.sentence)).",
+        "Look into the log of Redis: what hosts ask of it it refuses as well.")
+    } else {
+      find(
+        .failed, "\(step.rawValue).lost", "The connection to Redis ended.",
+        "Look into the log of Redis, and try again.")
+    }
+    finish()
+  }
 }
 
 /// The steps `fleet.redis`, `fleet.rights`, `fleet.memory`, `fleet.disk` and `fleet.replicas`, on a connection of their own.
@@ -153,7 +173,7 @@ final class FleetServerExamination {
       guard let self else { return }
       var denied = denied
       switch answer {
-      case .none: return lost()
+      case .none: return doctor.finish(at: answer)
       case .error(let error): if let denial = FleetRights.Denial(of: trial, error) { denied.append(denial) }
       case .value: break
       }
@@ -174,20 +194,13 @@ final class FleetServerExamination {
     ask("memory") { [weak self] in self?.memorySeen($0) }
   }
 
-  private func lost() {
-    doctor.find(
-      .failed, "\(doctor.step.rawValue).lost", "The connection to Redis ended.",
-      "Look into the log of Redis, and try again.")
-    doctor.finish()
-  }
-
   // MARK: - fleet.memory
 
   /// A section of INFO, as its facts.
   private func ask(_ section: String, _ done: @escaping ([String: String]) -> Void) {
     probe?.ask(["INFO", section]) { [weak self] answer in
       guard case .value(.bytes(let bytes)) = answer else {
-        self?.lost()
+        self?.doctor.finish(at: answer)
         return
       }
       done(RedisLogin.facts(bytes.span.bytes))
@@ -281,16 +294,48 @@ final class FleetServerExamination {
         "Without as many no host can hold: start them, or lower `copies` in `[fleet]`.")
       return doctor.finish()
     }
-    if options.copies == 0, count > 0 {
+    guard options.copies == 0 else { return tryCopies(of: count) }
+    if count > 0 {
       doctor.find(
         .warning, "fleet.replicas.unconfirmed", seen,
         "At a failover two hosts may write for a lease, and what was not copied is lost: set `copies = 1` on all hosts."
       )
-    } else if options.copies == 0 {
-      doctor.find(.skipped, "fleet.replicas.none", "There are no replicas, and none must confirm.")
     } else {
-      doctor.find(.ok, "fleet.replicas.ok", seen)
+      doctor.find(.skipped, "fleet.replicas.none", "There are no replicas, and none must confirm.")
     }
+    startShare()
+  }
+
+  /// One that is connected need not confirm anything. WAIT asks about what this connection has written; where that is
+  /// nothing it counts all of them.
+  private func tryCopies(of count: Int) {
+    probe?.ask(subject.entry) { [weak self] answer in
+      guard let self else { return }
+      guard case .value = answer else { return doctor.finish(at: answer) }
+      let limit = RedisSettings(options).copyLimit.milliseconds
+      probe?.ask(["WAIT", String(options.copies), String(limit)]) { [weak self] answer in
+        guard let self else { return }
+        guard case .value(.integer(let confirming)) = answer else { return doctor.finish(at: answer) }
+        copiesSeen(of: count, Int(clamping: confirming), within: limit)
+      }
+    }
+  }
+
+  private func copiesSeen(of count: Int, _ confirming: Int, within limit: Int) {
+    let seen =
+      "\(count) \(count == 1 ? "replica is" : "replicas are") connected, \(confirming) confirmed an entry within \(limit) ms, and \(options.copies) must (`copies`)."
+    guard confirming >= options.copies else {
+      doctor.find(
+        .failed, "fleet.replicas.behind", seen,
+        "Without as many no host can hold: look whether the replicas hang or lag, and into their logs, or lower `copies` in `[fleet]`."
+      )
+      return doctor.finish()
+    }
+    doctor.find(.ok, "fleet.replicas.ok", seen)
+    startShare()
+  }
+
+  private func startShare() {
     if let probe { share.start(probe) }
   }
 }

@@ -24,7 +24,7 @@ final class FleetShareExamination {
   private func rows(_ part: FleetKey.Part, _ done: @escaping ([String: [UInt8]]) -> Void) {
     probe?.ask(["HGETALL", subject.key(part)]) { [weak self] answer in
       guard case .value(.array(let parts)) = answer else {
-        self?.lost()
+        self?.doctor.finish(at: answer)
         return
       }
       var rows: [String: [UInt8]] = [:]
@@ -38,13 +38,6 @@ final class FleetShareExamination {
   }
 
   private func readLease(_ done: @escaping (FleetLeaseRecord) -> Void) { rows(.lease) { done(FleetLeaseRecord($0)) } }
-
-  private func lost() {
-    doctor.find(
-      .failed, "\(doctor.step.rawValue).lost", "The connection to Redis ended.",
-      "Look into the log of Redis, and try again.")
-    doctor.finish()
-  }
 
   // MARK: - fleet.lease
 
@@ -133,19 +126,18 @@ final class FleetShareExamination {
 
   // MARK: - fleet.delay
 
-  /// An entry there, and its place back. No host knows the word in it, and the one that holds forgets it with the others: the
-  /// users of Redis need not be able to read or remove it.
+  /// An entry there, and its place back.
   private func measure() {
     doctor.begin(.fleetDelay)
     let began = doctor.time.now
-    probe?.ask(["XADD", subject.key(.up), "*", "op", "doctor"]) { [weak self] answer in
+    probe?.ask(subject.entry) { [weak self] answer in
       guard let self else { return }
-      delaySeen(doctor.time.now - began, answer)
+      guard case .value = answer else { return doctor.finish(at: answer) }
+      delaySeen(doctor.time.now - began)
     }
   }
 
-  private func delaySeen(_ took: Duration, _ answer: RedisProbe.Answer) {
-    if case .none = answer { return lost() }
+  private func delaySeen(_ took: Duration) {
     let seen = "An entry takes \(Double(took.nanoseconds / 100_000) / 10) ms to Redis and back."
     if took >= lease / 10 {
       doctor.find(
