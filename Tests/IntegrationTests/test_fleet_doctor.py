@@ -1,6 +1,6 @@
 """What `doctor` says of an upstream that hosts share, with a real Redis, sound and broken."""
 
-from fleet_hosts import hosts, needs_redis, redis  # pylint: disable=unused-import
+from fleet_hosts import holder, hosts, needs_redis, redis  # pylint: disable=unused-import
 from patience import SOON
 from test_fleet_redis_rights import documented_rights
 
@@ -53,10 +53,29 @@ async def test_gatewayctl_shows_the_steps_and_ends_with_69(hosts, redis, ctl):
 
 async def test_a_host_that_never_holds_needs_no_way_to_the_server(hosts):
     (host,) = await hosts(1, fleet={"hold": "never"})
+    last = (await examined(host))[-1]
+    assert (last["code"], last["verdict"]) == ("fleet.lease.never", "failed"), last
+    await holder(await hosts(1))
     steps = await examined(host)
     assert [step["step"] for step in steps] == FLEET
     assert (found(steps, "fleet.lease")["code"], found(steps, "fleet.hosts")["code"]) == (
-        "fleet.lease.never", "fleet.hosts.no_heir")
+        "fleet.lease.ok", "fleet.hosts.no_heir")
+
+
+async def test_a_host_that_never_holds_is_told_why_the_one_that_holds_has_no_link(hosts, chat, ctl):
+    (first,) = await hosts(1)
+    (host,) = await hosts(1, fleet={"hold": "never"})
+    for one in (first, host):
+        await one.connected(upstream="chat")
+    await chat.stop()
+    await host.until(
+        lambda status: "which has the fleet's link" in (status["connections"][0]["detail"] or ""), "the reason", 4 * SOON)
+    last = (await examined(host))[-1]
+    assert (last["code"], last["verdict"]) == ("fleet.lease.down", "failed"), last
+    assert "; the link to the server is down: " in last["seen"] and "refused" in last["seen"], last
+    outcome = await ctl(host, "doctor", "chat")
+    assert outcome.code == 69 and "the link to the server is down" in outcome.err, outcome
+    assert codes(await examined(first))[-1] == "tcp.refused"
 
 
 async def test_a_redis_that_is_not_as_it_should_be(hosts, redis):

@@ -41,31 +41,38 @@ final class FleetShareExamination {
 
   // MARK: - fleet.lease
 
+  /// This host takes no link itself: without that of another host it has none.
+  private var depends: Bool { !subject.fleet.options.hold.mayHold || subject.fleet.abstains }
+
   private func leaseSeen(_ first: FleetLeaseRecord, _ record: FleetLeaseRecord) {
+    let isStill = first.sight == record.sight
     switch record.holder {
     case nil:
       doctor.find(
-        .warning, "fleet.lease.never", "No host has ever held the link.",
+        depends && isStill ? .failed : .warning, "fleet.lease.never", "No host has ever held the link.",
         "A host that may hold takes it after a lease: start one, with `hold = \"may\"`.")
     case "":
       doctor.find(
-        .warning, "fleet.lease.free",
+        depends && isStill ? .failed : .warning, "fleet.lease.free",
         "\(record.own?.host ?? "The last host") has given the link back, and no host has taken it.",
         "Start a host that may hold, or look why those that run do not ('gatewayctl fleet').")
     case let holder?:
       let term = "in term \(record.own?.term ?? 0)\(age(record))"
-      if first.sight == record.sight {
+      if isStill {
         doctor.find(
-          .warning, "fleet.lease.silent",
+          depends && subject.link.roster.leaseLeft == .zero ? .failed : .warning, "fleet.lease.silent",
           "\(holder) holds the link \(term), and has said nothing for \((lease / 2).milliseconds) ms.",
           "If it stays so another host takes over; look whether \(holder) lives and reaches Redis.")
+      } else if record.isOpen {
+        doctor.find(.ok, "fleet.lease.ok", "\(holder) holds the link \(term); the link to the server is up.")
       } else {
         doctor.find(
-          record.isOpen ? .ok : .warning, record.isOpen ? "fleet.lease.ok" : "fleet.lease.down",
-          "\(holder) holds the link \(term); the link to the server is \(record.isOpen ? "up" : "down").",
-          record.isOpen ? nil : "Look on \(holder) why: 'gatewayctl status' there, and 'gatewayctl doctor'.")
+          depends && record.trouble != nil ? .failed : .warning, "fleet.lease.down",
+          "\(holder) holds the link \(term); the link to the server is down\(record.trouble.map { ": \($0.detail)" } ?? "").",
+          "Look on \(holder) why: 'gatewayctl status' there, and 'gatewayctl doctor'.")
       }
     }
+    guard doctor.findings.last?.verdict != .failed else { return doctor.finish() }
     doctor.begin(.fleetHosts)
     // Of a large fleet this host knows the others only when it has looked.
     subject.link.roster.refresh { [weak self] in
