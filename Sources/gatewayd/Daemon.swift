@@ -237,8 +237,8 @@ extension Daemon {
       refusal = problems.first
       announceReady()
     case .clientAttached, .clientDetached, .clientDropped, .quotaExceeded, .connectionMoved, .connectionReleased,
-      .sendFailed, .interestRefused, .stopping, .sendsKept, .outbox, .outboxWarning, .history, .fleetNameTaken, .fleet,
-      .internalError:
+      .sendFailed, .interestRefused, .stopping, .sendsKept, .outbox, .outboxWarning, .history, .fleetNameTaken,
+      .fleetNameRegained, .fleet, .internalError:
       status.changed()
     }
   }

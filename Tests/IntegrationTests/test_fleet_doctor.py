@@ -1,6 +1,6 @@
 """What `doctor` says of an upstream that hosts share, with a real Redis, sound and broken."""
 
-from fleet_hosts import holder, hosts, needs_redis, redis  # pylint: disable=unused-import
+from fleet_hosts import holder, hosts, needs_redis, ready, redis  # pylint: disable=unused-import
 from patience import SOON
 from test_fleet_redis_rights import documented_rights
 
@@ -141,6 +141,29 @@ async def test_each_documented_right_that_is_missing_is_named_with_the_line_that
     last = (await examined(made["edge"]))[-1]
     assert "HMGET gw:test:{chat}:box:@" in last["seen"]
     assert "'ACL SETUSER edge %R~gw:test:{chat}:box:@'" in last["advice"]
+
+
+async def test_a_host_whose_user_has_rights_for_a_name_that_another_daemon_takes(hosts, redis, folder):
+    secret = folder / "password"
+    secret.write_text("SECRET")
+    secret.chmod(0o644)
+    assert await redis.command("ACL", *documented_rights()[0]) == "OK"
+    await holder(await hosts(1))
+    own = {"host": "edge", "user": "edge", "password_file": str(secret), "hold": "never"}
+    (older,) = await hosts(1, fleet=own)
+    client = await ready(older)
+    (younger,) = await hosts(1, fleet=own)
+    status = await older.until(
+        lambda status: "so that this one is called edge-" in (status["connections"][0]["detail"] or ""), "the reason", 4 * SOON)
+    assert status["connections"][0]["detail"].startswith("another daemon of the fleet is called edge as well, "), status
+    last = (await examined(older))[-1]
+    assert last["code"] == "fleet.rights.namesake", last
+    assert last["seen"].startswith("Another daemon of the fleet is called edge, ") and "restart it" in last["advice"], last
+    await younger.stop()
+    # After `adopt` by itself.
+    await older.until(lambda status: status["connections"][0]["state"] == "connected", "its own name", 8 * SOON)
+    assert (await client.call("fleet.list"))["host"] == "edge"
+    assert "has its own name in the fleet again" in older.text()
 
 
 async def test_what_is_no_redis(daemons, chat, closed_port):

@@ -210,7 +210,7 @@ async def test_of_two_daemons_with_one_name_the_older_takes_another(hosts):
     (younger,) = await hosts(1, fleet={"host": "h0"})
     result = await listed(client, lambda one: one["host"] != "h0", "the older one to have another name")
     assert result["host"].startswith("h0-") and "is called h0 as well" in result["warning"]
-    assert f"this one is called {result['host']} until it is restarted" in older.text()
+    assert f"this one is called {result['host']} until that one is gone" in older.text()
     there = await younger.client()
     await listed(there, lambda one: holder(one) == "h0" and one["upstreams"][0]["open"] and len(one["hosts"]) == 2,
                  "the younger one to hold")

@@ -13,6 +13,11 @@ struct FleetSubject {
 
   func key(_ part: FleetKey.Part) -> String { link.place.key(part).text }
 
+  /// What to do where another daemon has the name that this one was to have.
+  func namesakeAdvice(_ name: String) -> String {
+    "Give one of the two another `host` in `[fleet]`, and restart it. This one is called \(name) again when the other has been silent for `adopt`, or after 'gatewayctl reload' here."
+  }
+
   /// Something to write. No host knows the word in it, and the one that holds forgets it with the others: the users of Redis
   /// need not be able to read or remove it.
   var entry: [String] { ["XADD", key(.up), "*", "op", "doctor"] }
@@ -183,6 +188,13 @@ final class FleetServerExamination {
 
   private func rightsSeen(_ denied: [FleetRights.Denial], of rights: FleetRights) {
     guard denied.isEmpty else {
+      if let taken = subject.fleet.takenName {
+        doctor.find(
+          .failed, "fleet.rights.namesake",
+          "Another daemon of the fleet is called \(taken), as this one was to be: it is called \(rights.host), and the user \(user) may not do \(FleetRights.names(of: denied)).",
+          subject.namesakeAdvice(taken))
+        return doctor.finish()
+      }
       let rules = rights.rules(for: denied, tellsAccess: !isOld).joined(separator: " ")
       doctor.find(
         .failed, "fleet.rights.missing", "The user \(user) may not do \(FleetRights.names(of: denied)).",

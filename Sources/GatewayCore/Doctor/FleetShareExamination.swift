@@ -113,7 +113,7 @@ final class FleetShareExamination {
       doctor.find(
         .warning, "fleet.hosts.namesake",
         "\(seen) Another daemon of the fleet is called \(taken), as this one was to be.",
-        "Give each host a `host` of its own in `[fleet]`, and restart this one.")
+        subject.namesakeAdvice(taken))
     } else if !odd.isEmpty {
       doctor.find(
         .warning, "fleet.hosts.others_differ",

@@ -6,11 +6,19 @@ final class Fleet {
     let holder: FleetHolder?
   }
 
+  private struct Namesake {
+    let name: String
+    /// When it was noticed.
+    let since: MonotonicInstant
+  }
+
   let options: FleetOptions
   /// What the fleet calls this host.
   private(set) var host: String
+  /// Another daemon has the name that this host was to have.
+  private var namesake: Namesake?
   /// What it was to be called, where another daemon has that name.
-  private(set) var takenName: String?
+  var takenName: String? { namesake?.name }
   /// It holds nothing until it is told so.
   private(set) var abstains = false
   /// The version of this gatewayd, for people.
@@ -35,6 +43,8 @@ final class Fleet {
   var onCut: (FleetPlace) -> Void = { _ in }
   /// Another daemon has this host's name, and this one has another from now on.
   var onRenamed: (_ old: String, _ new: String) -> Void = { _, _ in }
+  /// It has its own again.
+  var onNameRegained: (String) -> Void = { _ in }
 
   /// Told what becomes of Redis and of this host's links.
   var onReport: (FleetReport) -> Void = { _ in }
@@ -105,6 +115,7 @@ final class Fleet {
     let link = FleetLink(own, engine: engine, timers: seams.timers, life: wall, details: details(agreement))
     link.lives.onNamesake = { [weak self] in self?.takeAnotherName() }
     link.onHolder = { [weak self] in self?.onHolder(place) }
+    link.onLook = { [weak self] in self?.lookAtNamesake() }
     link.box.onNews = { [weak self] in self?.onSend(place, $0) }
     var holder: FleetHolder?
     if options.hold.mayHold {
@@ -140,13 +151,34 @@ final class Fleet {
   private func takeAnotherName() {
     let old = host
     let name = takenName ?? old
-    takenName = name
-    host = "\(name.prefix(Self.nameLimit))-\(String(seams.random.bits() & 0xff_ffff, radix: 36))"
-    for member in members.values {
-      member.holder?.rename(host)
-      member.link.rename(host)
-    }
+    namesake = Namesake(name: name, since: seams.time.now)
+    rename("\(name.prefix(Self.nameLimit))-\(String(seams.random.bits() & 0xff_ffff, radix: 36))")
     onRenamed(old, host)
+  }
+
+  /// Takes the name again that another daemon has. If that one lives it is the older of the two from now on, and takes
+  /// another.
+  func takeOwnName() {
+    guard let name = takenName else { return }
+    namesake = nil
+    rename(name)
+    onNameRegained(name)
+  }
+
+  /// The other daemon of this host's name may be gone, or have another one by now.
+  private func lookAtNamesake() {
+    guard let namesake, seams.time.now - namesake.since >= options.adopt,
+      members.values.allSatisfy({ $0.link.roster.isAlive(namesake.name) == false })
+    else { return }
+    takeOwnName()
+  }
+
+  private func rename(_ name: String) {
+    host = name
+    for member in members.values {
+      member.holder?.rename(name)
+      member.link.rename(name, insteadOf: takenName)
+    }
   }
 
   /// What is kept of a name that gets something behind it.

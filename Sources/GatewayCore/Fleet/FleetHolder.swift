@@ -128,15 +128,15 @@ final class FleetHolder {
   /// What this host has to have like the others is another now. As long as it holds, that is what counts.
   func adopt(_ agreement: FleetAgreement) { settings.agreement = agreement }
 
-  /// This host has another name from now on, because another daemon has the old one, and what it held.
+  /// This host has another name from now on: another daemon has the old one, and what it held, or has had the new one.
   func rename(_ host: String) {
     let held = holds
     settings.host = host
     hosts.rename(host)
     // First: what ends may not write any more.
-    lease = FleetLease(FleetLease.Settings(settings))
+    lease = FleetLease(FleetLease.Settings(settings), wasFenced: true)
     if held { end() }
-    reportEnd("another daemon of the fleet has this host's name")
+    reportEnd("this host has another name in the fleet, because two daemons had one")
     if let server = engine.server { tell(.gained(run: server.run)) }
   }
 

@@ -138,7 +138,11 @@ struct FleetLease: Equatable, Sendable {
   /// After what time it looks next, where that is sooner than usual.
   private var haste: Duration?
 
-  init(_ settings: Settings) { self.settings = settings }
+  /// - Parameter wasFenced: another daemon has, or had, the host's name.
+  init(_ settings: Settings, wasFenced: Bool = false) {
+    self.settings = settings
+    self.wasFenced = wasFenced
+  }
 
   /// The term in which this host holds; nil while it does not.
   var own: FleetOwn? {

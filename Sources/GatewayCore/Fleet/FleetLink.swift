@@ -20,6 +20,10 @@ final class FleetLink {
   var onDown: () -> Void = {}
   /// Another host than before has it, or none.
   var onHolder: () -> Void = {}
+  /// The lease was looked at, or the fleet's server has refused it.
+  var onLook: () -> Void = {}
+  /// What this host was to be called; nil where it is.
+  private var namesake: String?
   /// The one that was seen last.
   private var holder: String?
 
@@ -40,6 +44,7 @@ final class FleetLink {
       self?.lookedAtLease()
       self?.lives.lookAtOwnRow()
       self?.noteHolder()
+      self?.onLook()
     }
     box.onSettled = { [weak self] in self?.channel?.lifeBegan() }
     lives.onEnd = { [weak self] in
@@ -116,9 +121,12 @@ final class FleetLink {
 
   // MARK: - Among the others
 
-  /// This host has another name from now on, because another daemon has the old one.
-  func rename(_ host: String) {
-    channel?.end(UpstreamFailure(.fleet, "another daemon of the fleet is called \(settings.host) as well"))
+  /// This host has another name from now on, because another daemon has the one that it was to have: `namesake`; nil where it
+  /// has that again.
+  func rename(_ host: String, insteadOf namesake: String? = nil) {
+    let why = namesake.map { "another daemon of the fleet is called \($0) as well" }
+    channel?.end(UpstreamFailure(.fleet, why ?? "this host has its own name in the fleet again"))
+    self.namesake = namesake
     settings.host = host
     hearing.forgetReplies()
     speech.forget()
@@ -136,7 +144,7 @@ final class FleetLink {
   /// The fleet may have agreed upon something else, or the engine have refused what every host has to do.
   private func lookedAtLease() {
     let refused = refusal.map {
-      UpstreamFailure(.fleet, $0.sentence(of: engine.server?.address ?? "the fleet's server"))
+      explained(UpstreamFailure(.fleet, $0.sentence(of: engine.server?.address ?? "the fleet's server")))
     }
     let before = objection
     objection = refused ?? roster.record.flatMap { settings.objection(to: $0) }
@@ -159,6 +167,15 @@ final class FleetLink {
 
   private func object() {
     if let objection { channel?.end(objection) }
+  }
+
+  /// The engine's user may have rights for the name that this host was to have, and for no other.
+  private func explained(_ failure: UpstreamFailure) -> UpstreamFailure {
+    guard let namesake else { return failure }
+    return UpstreamFailure(
+      failure.reason,
+      "another daemon of the fleet is called \(namesake) as well, so that this one is called \(host): \(failure.detail)"
+    )
   }
 
   /// What the engine refuses that every host has to do; nil where it refuses nothing.
@@ -205,11 +222,11 @@ extension FleetLink: FleetEngineReceiver {
   }
 
   func engineRefused(_ failure: UpstreamFailure, of place: FleetPlace) {
-    if place == self.place { channel?.refused(failure) }
+    if place == self.place { channel?.refused(explained(failure)) }
   }
 
   /// Why nothing is heard of the fleet; nil where that is not known.
-  var trouble: UpstreamFailure? { engine.failure ?? engine.refusal(of: place) }
+  var trouble: UpstreamFailure? { engine.failure ?? engine.refusal(of: place).map(explained) }
 
   func engineReachedEnd(of key: FleetKey) {
     if key.part == .events { channel?.reachedEnd() }

@@ -51,12 +51,13 @@ final class FleetLives {
     tell(.renew)
   }
 
-  /// The host has another name from now on, because another daemon has the old one.
+  /// The host has another name from now on: what was refused to it under the old one counts no more.
   func rename(_ host: String) {
     self.host = host
     box.rename(host)
     presence = FleetPresence(adopt: adopt, last: presence.last)
     if engine.server != nil { tell(.gained) }
+    if refusal != nil { note(nil) }
   }
 
   /// The host has given the lease away because it does not reach the server: for so long others need not give it back.
@@ -100,8 +101,9 @@ final class FleetLives {
   }
 
   private func join(behind last: UInt64) {
-    engine.run(FleetJoin(place: place, host: host, life: last, details: details)) { [weak self] outcome in
-      guard let self else { return }
+    engine.run(FleetJoin(place: place, host: host, life: last, details: details)) { [weak self, host] outcome in
+      // It may have another name by now.
+      guard let self, host == self.host else { return }
       switch outcome {
       case .done(let joined):
         tell(.joined(joined))

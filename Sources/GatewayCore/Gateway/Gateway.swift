@@ -71,6 +71,7 @@ public final class Gateway {
     upstreams.adoptHistories()
     upstreams.fleet?.release = identity.version
     upstreams.fleet?.onRenamed = { [unowned self] in note(.fleetNameTaken($0, renamed: $1)) }
+    upstreams.fleet?.onNameRegained = { [unowned self] in note(.fleetNameRegained($0)) }
     upstreams.fleet?.onReport = { [unowned self] in note(.fleet($0)) }
     upstreams.beginFleet(relay)
     relay.onFact = { [unowned self] in note($0) }

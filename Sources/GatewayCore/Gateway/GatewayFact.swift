@@ -24,6 +24,8 @@ public enum GatewayFact: Equatable, Sendable {
   case history(upstream: String, namespace: String, HistoryReport)
   /// Another daemon of the fleet has this host's name; this one is called `renamed` from now on.
   case fleetNameTaken(String, renamed: String)
+  /// This host is called so again.
+  case fleetNameRegained(String)
   /// What became of the Redis of the fleet.
   case fleet(FleetReport)
   /// A contradiction inside the gateway that harmed no program but should not have happened.

@@ -73,6 +73,8 @@ extension Upstreams {
     guard let fleet else { return }
     // Whoever gave everything away may hold again.
     fleet.abstain(false)
+    // Another daemon may have another name by now.
+    fleet.takeOwnName()
     fleet.keep { configuration.upstreams[$0.upstream]?.settings.fleet == true }
     for (name, upstream) in configuration.upstreams.sorted(by: { $0.key < $1.key }) where upstream.settings.fleet {
       guard let specification = resolver.configured(name) else { continue }

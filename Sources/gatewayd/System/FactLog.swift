@@ -32,9 +32,11 @@ enum FactLog {
           .fleetNameTaken,
           [
             .detail:
-              "another daemon of the fleet is called \(name) as well; this one is called \(renamed) until it is restarted"
+              "another daemon of the fleet is called \(name) as well; this one is called \(renamed) until that one is gone, or this one is reloaded"
           ])
       ]
+    case .fleetNameRegained(let name):
+      [LogRecord(.fleetNameRegained, [.detail: "this host is called \(name) again"])]
     case .fleet(let report): [record(report)]
     case .internalError(let text): [LogRecord(.internalError, [.detail: text])]
     }

@@ -13,7 +13,7 @@ enum LogKind: CaseIterable, Hashable, Sendable {
   case networkUnwatched, suspendUnwatched, socketIgnored, descriptorsExhausted, acceptFailed, internalError
   case metricsUnavailable
   case clientsHandedOver, clientsTakenOver, handoverFailed
-  case fleetNameTaken
+  case fleetNameTaken, fleetNameRegained
 
   var message: String {
     switch self {
@@ -63,6 +63,7 @@ enum LogKind: CaseIterable, Hashable, Sendable {
     case .clientsTakenOver: "goes on with the clients of the daemon before"
     case .handoverFailed: "clients cannot be handed over: they are told to come again"
     case .fleetNameTaken: "two daemons of the fleet have one name, this one takes another"
+    case .fleetNameRegained: "has its own name in the fleet again"
     }
   }
 
@@ -80,7 +81,8 @@ enum LogKind: CaseIterable, Hashable, Sendable {
       .fleetRemoved:
       .warning
     case .started, .stopping, .sendsKept, .configurationReloaded, .outboxWorking, .outboxTidy, .historyWorking,
-      .clientsHandedOver, .clientsTakenOver, .fleetReached, .fleetAccepted, .fleetTook, .fleetGaveUp:
+      .clientsHandedOver, .clientsTakenOver, .fleetReached, .fleetAccepted, .fleetTook, .fleetGaveUp,
+      .fleetNameRegained:
       .notice
     case .connectionUp: .info
     case .connectionAttempt, .connectionReleased, .clientAttached, .clientDetached: .debug
@@ -136,6 +138,7 @@ enum LogKind: CaseIterable, Hashable, Sendable {
     case .clientsTakenOver: "a83d51e7042c4f96bb15c8e0d72f6934"
     case .handoverFailed: "d61c9f3e87b54e02a4f0836b5d2e97c1"
     case .fleetNameTaken: "9e4b07c2d35f4a68b1c7e03f8a2d6b54"
+    case .fleetNameRegained: "52f1c9d80ab7463e9d6c14e7b83fa075"
     }
   }
 }

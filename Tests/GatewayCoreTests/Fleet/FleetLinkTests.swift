@@ -107,6 +107,24 @@ import Testing
     #expect(joined("a")?.details.instance == "two")
   }
 
+  @Test func aHostThatMayNotHaveAnotherNameSaysThatAnotherDaemonHasItsOwn() {
+    let link = link()
+    scene.turn(by: .seconds(1))
+    scene.engine.refused = [.join]
+    link.rename("a-7", insteadOf: "a")
+    scene.turn(by: .seconds(1))
+    owner.channel = link.dial(owner: owner)
+    scene.turn(by: .seconds(1))
+    #expect(
+      owner.takeAll().first?.hasPrefix(
+        "ended: fleet, another daemon of the fleet is called a as well, so that this one is called a-7: ") == true)
+    link.rename("a")
+    #expect(link.objection == nil)
+    scene.engine.refused = []
+    scene.turn(by: .seconds(15))
+    #expect(link.life != nil && link.objection == nil)
+  }
+
   @Test func aHostThatWasTakenForDeadKeepsItsName() {
     let link = link()
     var namesakes = 0

@@ -50,6 +50,41 @@ import Testing
     #expect(try #require(fleet.link(of: place)?.life) > first)
   }
 
+  /// Another daemon has joined under the name of this host.
+  private func joinANamesake() throws {
+    scene.turn(by: .seconds(5))
+    var details = FleetHostDetails()
+    details.instance = "two"
+    scene.run(FleetJoin(place: place, host: "b", life: 0, details: details))
+    scene.turn(by: .seconds(5))
+    try #require(fleet.takenName == "b" && fleet.host.hasPrefix("b-"))
+  }
+
+  @Test func aHostWhoseNameAnotherDaemonHasTakesItAgainWhenThatOneIsGone() throws {
+    var regained: [String] = []
+    fleet.onNameRegained = { regained.append($0) }
+    try joinANamesake()
+    let hosts = place.key(.hosts)
+    for _ in 0..<10 {
+      scene.turn(by: .seconds(10))
+      let row = try #require(scene.store.hostRow(hosts, "b"))
+      scene.run(FleetAlive(place: place, host: "b", life: row.life, details: row.details))
+    }
+    #expect(fleet.host.hasPrefix("b-") && regained == [])
+    scene.turn(by: .seconds(60))
+    #expect(fleet.host == "b" && fleet.takenName == nil && regained == ["b"])
+    #expect(scene.store.hostRow(hosts, "b")?.life == fleet.link(of: place)?.life)
+    #expect(scene.store.hostRow(hosts, "b")?.details.instance != "two")
+  }
+
+  @Test func aHostWhoseNameAnotherDaemonHasTakesItAgainWhenItIsTold() throws {
+    try joinANamesake()
+    fleet.takeOwnName()
+    scene.turn(by: .seconds(1))
+    #expect(fleet.host == "b" && fleet.takenName == nil)
+    #expect(scene.store.hostRow(place.key(.hosts), "b")?.life == fleet.link(of: place)?.life)
+  }
+
   @Test func takingALinkAndGivingItUpIsReportedWithTheOtherHost() {
     var reports: [FleetReport] = []
     fleet.onReport = { reports.append($0) }
