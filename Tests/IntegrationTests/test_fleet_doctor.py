@@ -1,5 +1,6 @@
 """What `doctor` says of an upstream that hosts share, with a real Redis, sound and broken."""
 
+import redis_server
 from fleet_hosts import holder, hosts, needs_redis, ready, redis  # pylint: disable=unused-import
 from patience import SOON
 from test_fleet_redis_rights import documented_rights
@@ -172,6 +173,21 @@ async def test_what_is_no_redis(daemons, chat, closed_port):
         host = await daemons({"fleet": {"name": "test", "redis": [url], "host": "a"},
                               "upstream": {"chat": {"url": chat.url, "fleet": True}}})
         assert codes(await examined(host)) == [code]
+
+
+async def test_tls_at_one_end_alone(daemons, chat, redis, authority, folder):
+    secure = redis_server.RedisServer(folder / "secure")
+    secure.tls = authority / "server"
+    await secure.start()
+    try:
+        for url, code, words in ((secure.url.replace("rediss:", "redis:"), "fleet.redis.unreachable", "is rediss://"),
+                                 (redis.url.replace("redis:", "rediss:"), "fleet.redis.tls", "Write redis://")):
+            host = await daemons({"fleet": {"name": "test", "redis": [url], "host": "a"},
+                                  "upstream": {"chat": {"url": chat.url, "fleet": True}}})
+            (last,) = await examined(host)
+            assert last["code"] == code and words in last["advice"], last
+    finally:
+        await secure.close()
 
 
 async def test_replicas_that_are_missing(hosts):

@@ -129,6 +129,7 @@ async def test_what_cannot_be_moved_is_refused_with_what_to_do(hosts, daemons, r
         with pytest.raises(CallError) as error:
             await client.call(method, **params)
         assert error.value.type == "UpstreamDown" and "127.0.0.1" in error.value.message, method
+        assert error.value.message.startswith("The fleet's Redis cannot be used, "), method
     result = await client.call("fleet.list")
     assert result["redis"]["reason"] and [host["host"] for host in result["hosts"]] == ["h0", "h1"]
     alone = await (await daemons()).client()

@@ -94,8 +94,8 @@ final class FleetServerExamination {
     lookAtRights()
   }
 
-  private func missed(_ misses: [RedisProbe.Miss]) {
-    let sentences = misses.map { $0.trouble.failure(of: $0.place).detail }
+  private func missed(_ misses: [RedisMiss]) {
+    let sentences = misses.map(\.failure.detail)
     // Of several the advice is for one that this host's configuration, or the user, is to blame for.
     let verdicts = misses.map { Self.code(of: $0.trouble) }
     let verdict = verdicts.first { $0.isOwn } ?? verdicts[0]
@@ -147,13 +147,22 @@ final class FleetServerExamination {
     case .loading, .busy: ("fleet.redis.busy", false, "It is not ready: try again in a moment, and look into its log.")
     case .twoServers, .scriptsForgotten, .distrusted:
       ("fleet.redis.unstable", false, "What stands behind that address changes: name each server by its own.")
+    case .link where trouble.isForWantOfTLS:
+      ("fleet.redis.tls", true, "Write redis:// in `redis` of `[fleet]`, or name the port that has TLS.")
     case .link(let failure):
-      failure.reason == .tls
-        ? ("fleet.redis.tls", true, "Check the certificate of that Redis, and `tls.ca` in `[fleet]`.")
-        : (
+      switch failure.reason {
+      case .tls: ("fleet.redis.tls", true, "Check the certificate of that Redis, and `tls.ca` in `[fleet]`.")
+      case .closed:
+        (
+          "fleet.redis.unreachable", false,
+          "It takes connections and ends them: look whether that port wants TLS, which is rediss:// in `redis` of `[fleet]`, and into its log."
+        )
+      default:
+        (
           "fleet.redis.unreachable", false,
           "Start it, or correct `redis` in `[fleet]`; other hosts have to reach the same one."
         )
+      }
     }
   }
 

@@ -201,9 +201,22 @@ extension LocalError {
   }
 
   init(down failure: UpstreamFailure) {
+    self.init(
+      .upstreamDown, "The upstream is not connected, and nothing was sent: \(failure.detail).", Self.facts(failure))
+  }
+
+  private static func facts(_ failure: UpstreamFailure) -> [Fact] {
     var facts: [Fact] = [.init("reason", .string(failure.reason.rawValue)), .init("detail", .string(failure.detail))]
     if let status = failure.status { facts.append(.init("status", .integer(status))) }
-    self.init(.upstreamDown, "The upstream is not connected, and nothing was sent: \(failure.detail).", facts)
+    return facts
+  }
+
+  /// The fleet cannot be told what its hosts are to do.
+  private init(ofFleet failure: UpstreamFailure, _ upstream: String) {
+    self.init(
+      .upstreamDown,
+      "The fleet's Redis cannot be used, and nothing was changed: \(failure.detail); 'gatewayctl doctor \(upstream)' says what to do.",
+      Self.facts(failure))
   }
 
   /// The server has done what it was asked for, and said so with what has no form in JSON.
@@ -242,9 +255,9 @@ extension LocalError {
   init(_ problem: FleetMoving.Problem, of upstream: String, to host: String?) {
     let name = host ?? ""
     switch problem {
-    case .notReached(let failure): self.init(down: failure)
+    case .notReached(let failure): self.init(ofFleet: failure, upstream)
     case .refused(let refusal):
-      self.init(down: UpstreamFailure(.fleet, refusal.sentence(of: "the fleet's server")))
+      self.init(ofFleet: UpstreamFailure(.fleet, refusal.sentence(of: "the fleet's Redis")), upstream)
     case .mayNotMove(let words):
       self.init(
         .permissionDenied,

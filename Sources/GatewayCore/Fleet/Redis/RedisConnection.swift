@@ -102,6 +102,12 @@ final class RedisConnection {
     owner?.connectionLost(self, trouble)
   }
 
+  /// The server is silent, or gone. Where it has refused the login that is why.
+  private func lose(inSilence trouble: RedisTrouble) {
+    if case .checking(let login) = state, let refusal = login.refusal { return lose(refusal) }
+    lose(trouble)
+  }
+
   /// One timer for all questions: where the oldest has time left it waits for the rest.
   private func lookAfter(_ deadline: MonotonicInstant) {
     timer = timers.at(deadline) { [weak self] in
@@ -113,7 +119,7 @@ final class RedisConnection {
       // A long answer takes its time, but not in silence; those to the login are short.
       let last = isReady ? max(sent, heard ?? sent) : sent
       guard timers.now - last >= limit else { return lookAfter(last + limit) }
-      lose(.silent(limit))
+      lose(inSilence: .silent(limit))
     }
   }
 }
@@ -169,5 +175,5 @@ extension RedisConnection: TransportReceiver {
     return .turnedAway(RedisError(bytes.extracting(range)).text)
   }
 
-  func transportClosed(_ failure: TransportFailure) { lose(.link(failure.failure)) }
+  func transportClosed(_ failure: TransportFailure) { lose(inSilence: .link(failure.failure)) }
 }

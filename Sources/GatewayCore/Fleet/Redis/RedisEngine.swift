@@ -197,7 +197,9 @@ final class RedisEngine: FleetEngine {
       (request.host, request.port) = (place.host, place.port)
       return reach([request] + attempt.others, attempt.login, hops: attempt.hops + 1)
     }
-    failure = servers.note(trouble, of: RedisPlace(attempt.request))
+    servers.note(trouble, of: RedisPlace(attempt.request))
+    // In later rounds what the last one has found says more than the first servers of this one.
+    if reported == nil { failure = servers.failure }
     reach(attempt.others, attempt.login)
   }
 

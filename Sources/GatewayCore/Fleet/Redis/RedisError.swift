@@ -140,16 +140,41 @@ enum RedisTrouble: Error, Equatable, Sendable {
   case link(UpstreamFailure)
 }
 
+/// A server that cannot be used, and why.
+struct RedisMiss: Equatable, Sendable {
+  /// Nil where none was asked.
+  var place: RedisPlace?
+  var trouble: RedisTrouble
+
+  var failure: UpstreamFailure { trouble.failure(of: place?.description ?? "") }
+}
+
+extension [RedisMiss] {
+  /// A replica is in order, and says nothing of what is wrong with the master.
+  var mostTellingFirst: [RedisMiss] { filter { $0.trouble != .replica } + filter { $0.trouble == .replica } }
+}
+
 extension RedisTrouble {
   /// The same as the reason of everything that needs the server. `server` is its address.
   func failure(of server: String) -> UpstreamFailure {
     switch self {
+    case .link(let failure) where isForWantOfTLS && failure.reason == .tls:
+      UpstreamFailure(.tls, "\(server) does not speak TLS: use redis:// if that is meant")
+    case .link(let failure) where isForWantOfTLS:
+      UpstreamFailure(failure.reason, "\(failure.detail): use redis:// if it has no TLS")
     // Most of them name the server themselves.
     case .link(let failure) where failure.detail.contains(text: server): failure
     case .link(let failure): UpstreamFailure(failure.reason, "\(server): \(failure.detail)", status: failure.status)
     case .noCredential(let sentence): UpstreamFailure(.auth, sentence)
     default: UpstreamFailure(reason, "\(server) \(predicate)")
     }
+  }
+
+  /// The server may be one without TLS. One of Redis waits for more of what is no command.
+  var isForWantOfTLS: Bool {
+    guard case .link(let failure) = self else { return false }
+    return failure.reason == .tls && failure.detail.contains(text: "does not speak TLS")
+      || failure.reason == .timeout && failure.detail.contains(text: "the TLS handshake")
   }
 
   private var reason: DownReason {

@@ -34,6 +34,8 @@ struct RedisLogin: Sendable {
   private var isClustered = false
   private var eviction: String?
   private(set) var server: RedisServer?
+  /// The login was refused. A Sentinel, which has users of its own, says all the same what it is.
+  private(set) var refusal: RedisTrouble?
 
   /// - Parameters:
   ///   - password: may end with a line end, as files do; nil says no login.
@@ -56,17 +58,21 @@ struct RedisLogin: Sendable {
       let error = RedisError(bytes.extracting(range))
       // What else is wrong with the key is said where it is used.
       if case .look = step, case .refused = error.meaning { return false }
-      throw Self.trouble(error, step)
+      let trouble = refusal ?? Self.trouble(error, step)
+      guard case .login = step, case .loginRefused = trouble else { throw trouble }
+      refusal = trouble
+      return false
     }
     switch (step, nodes.first) {
     case (.login, _): break
     case (.role, .array) where nodes.count > 1:
       switch Self.text(nodes[1], bytes) {
       case "master": if nodes.count > 3, case .array(let count) = nodes[3] { replicas = count }
-      case "slave": throw .replica
+      case "slave": throw refusal ?? .replica
       case "sentinel": throw .sentinel
       default: throw .senseless("a role that is unknown")
       }
+      if let refusal { throw refusal }
     case (.server, .bulk(let range)):
       let facts = Self.facts(bytes.extracting(range))
       guard let run = facts["run_id"], let version = facts["redis_version"] else {

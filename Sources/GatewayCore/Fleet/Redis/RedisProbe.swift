@@ -7,19 +7,12 @@ final class RedisProbe {
     var secure: Bool
     var version: String
     /// Why each server that was tried before it cannot.
-    var others: [Miss]
-  }
-
-  /// A server that cannot be used.
-  struct Miss: Error, Equatable {
-    /// Empty where none was asked.
-    var place: String
-    var trouble: RedisTrouble
+    var others: [RedisMiss]
   }
 
   /// None of them can be used; at least one.
   struct Misses: Error, Equatable {
-    var all: [Miss]
+    var all: [RedisMiss]
   }
 
   enum Answer: Equatable {
@@ -37,7 +30,7 @@ final class RedisProbe {
   private var present: DialRequest?
   private var others: ArraySlice<DialRequest> = []
   private var login = RedisLogin()
-  private var misses: [Miss] = []
+  private var misses: [RedisMiss] = []
   private var onEnd: ((Result<Reached, Misses>) -> Void)?
   private var waiting = Ring<(Answer) -> Void>()
   private var isOver = false
@@ -59,7 +52,7 @@ final class RedisProbe {
         self.login = login
         reach(settings.servers[...])
       case .failure(let trouble):
-        misses.append(Miss(place: "", trouble: trouble))
+        misses.append(RedisMiss(place: nil, trouble: trouble))
         end()
       }
     }
@@ -106,7 +99,7 @@ final class RedisProbe {
   private func end() {
     let onEnd = onEnd
     self.onEnd = nil
-    onEnd?(.failure(Misses(all: misses)))
+    onEnd?(.failure(Misses(all: misses.mostTellingFirst)))
   }
 }
 
@@ -125,7 +118,7 @@ extension RedisProbe: RedisConnection.Owner {
   func connectionLost(_ connection: RedisConnection, _ trouble: RedisTrouble) {
     self.connection = nil
     if onEnd != nil, let present {
-      misses.append(Miss(place: RedisPlace(present).description, trouble: trouble))
+      misses.append(RedisMiss(place: RedisPlace(present), trouble: trouble))
       return reach(others)
     }
     while let done = waiting.popFirst() { done(.none) }

@@ -82,12 +82,14 @@ struct RedisServers {
   /// Rounds over all of them without one that could be used.
   private var rounds = 0
   /// Why those that were tried in this round will not do.
-  private var troubles: [UpstreamFailure] = []
+  private var misses: [RedisMiss] = []
+  /// The one that was used last: what it has against it says most.
+  private var last: RedisPlace?
 
   init(_ all: [DialRequest]) { self.all = all }
 
   mutating func beginRound() -> [DialRequest] {
-    troubles = []
+    misses = []
     defer { hint = nil }
     guard let hint, var first = all.first else { return all }
     (first.host, first.port) = (hint.host, hint.port)
@@ -97,27 +99,29 @@ struct RedisServers {
   /// One of them will not do.
   @discardableResult
   mutating func note(_ trouble: RedisTrouble, of place: RedisPlace) -> UpstreamFailure {
-    let failure = trouble.failure(of: place.description)
-    troubles.append(failure)
+    let miss = RedisMiss(place: place, trouble: trouble)
+    misses.append(miss)
     switch trouble {
     case .moved(let place?), .bettered(let place): hint = place
     default: break
     }
-    return failure
+    return miss.failure
   }
 
   /// The one that was used is lost. It may not answer for long, as where its machine is gone: the others come first.
   mutating func lost(_ place: RedisPlace, _ trouble: RedisTrouble) -> UpstreamFailure {
     let failure = note(trouble, of: place)
-    troubles = []
+    (misses, last) = ([], place)
     if let at = all.firstIndex(where: { RedisPlace($0) == place }) { all.append(all.remove(at: at)) }
     return failure
   }
 
-  /// What all of this round have against them; nil where none was tried.
+  /// What all of this round have against them, the one that was used last before the others; nil where none was tried.
   var failure: UpstreamFailure? {
-    troubles.last.map {
-      UpstreamFailure($0.reason, troubles.map(\.detail).joined(separator: "; "), status: $0.status)
+    let failures = (misses.filter { $0.place == last } + misses.filter { $0.place != last }).mostTellingFirst
+      .map(\.failure)
+    return failures.first.map {
+      UpstreamFailure($0.reason, failures.map(\.detail).joined(separator: "; "), status: $0.status)
     }
   }
 

@@ -42,6 +42,26 @@ import Testing
     #expect(rig.dialer.transports.first?.isClosed == true)
   }
 
+  private static let wrong = "-WRONGPASS invalid username-password pair or user is disabled.\r\n"
+
+  @Test(arguments: [
+    (wrong + RedisRig.login(role: "sentinel"), "r1:6379 is a Sentinel"),
+    (wrong + RedisRig.login(), "r1:6379 refused the login (WRONGPASS"),
+    (wrong + RedisRig.login(role: "slave"), "r1:6379 refused the login (WRONGPASS"),
+    (wrong + "-NOAUTH Authentication required.\r\n", "r1:6379 refused the login (WRONGPASS"),
+    (wrong, "r1:6379 refused the login (WRONGPASS"),
+  ])
+  func aSentinelThatRefusesTheLoginIsSaidToBeASentinel(answers: String, sentence: String) {
+    let rig = RedisRig {
+      $0.user = "edge"
+      $0.password = .file("/p")
+    }
+    rig.last.open()
+    rig.say(answers)
+    rig.last.fail(UpstreamFailure(.closed, "gone"))
+    #expect(rig.engine.failure?.detail.hasPrefix(sentence) == true, "\(rig.engine.failure?.detail ?? "")")
+  }
+
   @Test func aServerThatAnswersByteByByteIsPassedOver() {
     let rig = RedisRig(hosts: ["r1", "r2"]) { $0.answerLimit = .milliseconds(500) }
     rig.last.open()

@@ -83,6 +83,14 @@ import Testing
     (.noCredential("the credential file /p cannot be read"), .auth, "the credential file /p cannot be read"),
     (.link(UpstreamFailure(.tls, "the certificate has expired")), .tls, "r:1: the certificate has expired"),
     (.link(UpstreamFailure(.unreachable, "no connection to r:1: no")), .unreachable, "no connection to r:1: no"),
+    (
+      .link(UpstreamFailure(.tls, "r:1 does not speak TLS: use ws:// or http:// if that is meant")), .tls,
+      "r:1 does not speak TLS: use redis:// if that is meant"
+    ),
+    (
+      .link(UpstreamFailure(.timeout, "r:1 did not finish the TLS handshake within 5 s")), .timeout,
+      "r:1 did not finish the TLS handshake within 5 s: use redis:// if it has no TLS"
+    ),
   ])
   func aTroubleIsAReasonAndASentence(trouble: RedisTrouble, reason: DownReason, sentence: String) {
     #expect(trouble.failure(of: "r:1") == UpstreamFailure(reason, sentence))

@@ -11,7 +11,7 @@ import Testing
       rig.last.fail(UpstreamFailure(.unreachable, "connection refused"))
       rig.advance(.seconds(2))
     }
-    let sentence = "r1:6379 is a replica, and only the master takes writes; r2:6379: connection refused"
+    let sentence = "r2:6379: connection refused; r1:6379 is a replica, and only the master takes writes"
     #expect(rig.reports == [.missed(.unreachable, detail: sentence)])
     #expect(rig.engine.failure == UpstreamFailure(.unreachable, sentence))
     rig.gain()
@@ -27,6 +27,28 @@ import Testing
     rig.last.open()
     rig.say(RedisRig.login(role: "slave"))
     #expect(rig.last.request.host == "r1")
+  }
+
+  @Test func whatTheLostMasterHasAgainstItIsToldFirst() {
+    let rig = RedisRig(hosts: ["r1", "r2", "r3"])
+    rig.gain()
+    rig.last.fail(UpstreamFailure(.closed, "gone"))
+    func round() {
+      rig.advance(.seconds(2))
+      rig.last.open()
+      rig.say(RedisRig.login(role: "slave"))
+      rig.last.fail(UpstreamFailure(.timeout, "no answer"))
+      rig.last.fail(UpstreamFailure(.unreachable, "connection refused"))
+    }
+    round()
+    let sentence =
+      "r1:6379: connection refused; r3:6379: no answer; r2:6379 is a replica, and only the master takes writes"
+    #expect(rig.engine.failure == UpstreamFailure(.unreachable, sentence))
+    // And so it stays while the next round is under way.
+    rig.advance(.seconds(2))
+    rig.last.open()
+    rig.say(RedisRig.login(role: "slave"))
+    #expect(rig.engine.failure == UpstreamFailure(.unreachable, sentence))
   }
 
   @Test func whereNothingIsReachedItTriesAgain() {

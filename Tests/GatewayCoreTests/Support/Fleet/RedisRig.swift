@@ -19,8 +19,10 @@ final class RedisRig {
           messageLimit: 1 << 20)
       })
     change(&settings)
+    let credentials = FakeCredentials()
+    credentials.files["/p"] = "secret\n"
     engine = RedisEngine(
-      settings, dialer: dialer, credentials: FakeCredentials(), timers: timers, random: FakeRandom())
+      settings, dialer: dialer, credentials: credentials, timers: timers, random: FakeRandom())
     engine.add(listener)
     engine.onReport = { [unowned self] in reports.append($0) }
     engine.begin()
