@@ -13,10 +13,12 @@ public struct ConfigurationChange: Equatable, Sendable {
   /// `changed`.
   let tables: [String]
 
-  /// Tables that are read only when the daemon starts.
-  private static let readAtStart = ["socket", "state", "fleet"]
+  /// The tables that take effect only when the daemon is started again, and are others than those that it was started with.
+  public let needsRestart: [String]
 
-  init(from old: Configuration, to new: Configuration) {
+  /// - Parameter start: what the daemon was started with; nil: `old`.
+  init(from old: Configuration, to new: Configuration, startedWith start: StartSettings? = nil) {
+    needsRestart = StartSettings(new).differences(from: start ?? StartSettings(old))
     added = new.upstreams.keys.filter { old.upstreams[$0] == nil }.sorted()
     removed = old.upstreams.keys.filter { new.upstreams[$0] == nil }.sorted()
     changed = new.upstreams.keys.filter { old.upstreams[$0] != nil && old.upstreams[$0] != new.upstreams[$0] }.sorted()
@@ -34,7 +36,21 @@ public struct ConfigurationChange: Equatable, Sendable {
 
   /// What `reload` answers: the name of every upstream added, removed or changed, then the other tables in brackets.
   public var names: [String] { (added + removed + changed).sorted() + tables.map { "[\($0)]" } }
+}
 
-  /// The changed tables that take effect only when the daemon is started again.
-  public var needsRestart: [String] { tables.filter(Self.readAtStart.contains) }
+/// What is read only when the daemon starts.
+struct StartSettings: Equatable, Sendable {
+  private let socket: SocketSettings
+  private let state: StateSettings
+  private let fleet: FleetOptions
+
+  init(_ configuration: Configuration) {
+    (socket, state, fleet) = (configuration.socket, configuration.state, configuration.fleet)
+  }
+
+  /// The names of their tables.
+  fileprivate func differences(from other: StartSettings) -> [String] {
+    [("socket", socket != other.socket), ("state", state != other.state), ("fleet", fleet != other.fleet)]
+      .filter(\.1).map(\.0)
+  }
 }

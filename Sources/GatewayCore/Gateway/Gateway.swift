@@ -13,6 +13,8 @@ public final class Gateway {
 
   /// What is in force.
   public private(set) var configuration: Configuration
+  /// What of the first one stays in force.
+  private let startSettings: StartSettings
   let clients: LocalClients
   let upstreams: Upstreams
   let relay: OutboxRelay
@@ -39,6 +41,7 @@ public final class Gateway {
 
   public init(configuration: Configuration, identity: GatewayIdentity, seams: GatewaySeams) {
     self.configuration = configuration
+    startSettings = StartSettings(configuration)
     self.identity = identity
     self.seams = seams
     seams.memory.adopt(configuration.limits)
@@ -224,7 +227,7 @@ public final class Gateway {
       note(.reloadRefused(problems.all))
       return .failure(problems)
     case .success(let fresh):
-      let change = ConfigurationChange(from: configuration, to: fresh)
+      let change = ConfigurationChange(from: configuration, to: fresh, startedWith: startSettings)
       apply(fresh)
       note(.reloaded(change))
       return .success(change.names)

@@ -38,6 +38,20 @@ struct ConfigurationChangeTests {
     #expect(change { $0.upstreams["a"]?.url.path = "/admin" }.changed == ["a"])
   }
 
+  @Test func whatIsAgainAsAtTheStartNeedsNoRestart() {
+    let start = Configuration()
+    var other = start
+    other.fleet.host = "b"
+    func change(_ old: Configuration, _ new: Configuration) -> ConfigurationChange {
+      ConfigurationChange(from: old, to: new, startedWith: StartSettings(start))
+    }
+    #expect(change(start, other).needsRestart == ["fleet"])
+    // It still waits.
+    #expect(change(other, other).needsRestart == ["fleet"])
+    let restored = change(other, start)
+    #expect(restored.names == ["[fleet]"] && restored.needsRestart == [])
+  }
+
   static let tables: [(String, @Sendable (inout Configuration) -> Void)] = [
     ("socket", { $0.socket.mode = 0o600 }),
     ("log", { $0.log.level = .debug }),
