@@ -3,8 +3,9 @@ final class FleetPublisher {
   enum State: Equatable {
     /// There is no conversation with the server. May become `opening`.
     case idle
-    /// One has begun, and the engine is asked for its number. May become `open`, `idle`.
-    case opening
+    /// One has begun, and the engine gives its number. `isAsked`: it was asked for that and has not answered, and is not
+    /// asked once more: each asking begins another conversation there. May become `open`, `idle`.
+    case opening(isAsked: Bool)
     /// May become `idle`.
     case open(UInt64)
   }
@@ -22,6 +23,8 @@ final class FleetPublisher {
   /// How long a host may be without the engine, or behind, and still has every event.
   private let grace: Duration
   private(set) var state = State.idle
+  /// Counts the conversations with the server: what the engine answers about an earlier one comes too late.
+  private var serial: UInt64 = 0
   private(set) var own: FleetOwn?
   private(set) var epoch = ""
   /// The number of the last event.
@@ -103,7 +106,10 @@ final class FleetPublisher {
   // MARK: - The engine
 
   /// What it has refused it is still asked about before all else.
-  func engineLost() { if flow == .open { flow = .lost } }
+  func engineLost() {
+    if flow == .open { flow = .lost }
+    if case .opening = state { state = .opening(isAsked: false) }
+  }
 
   /// The term is known to go on at the engine that was reached again.
   func heal() {
@@ -116,7 +122,7 @@ final class FleetPublisher {
       for record in missing { append(record) }
       flow = .open
       if let end = unsaidEnd ?? lostEnd(newest) { sayEnd(end) }
-      if state == .opening { sayOpening() }
+      openAgain()
     }
   }
 
@@ -149,13 +155,14 @@ final class FleetPublisher {
     self.hosts = hosts
     began = (sequence, offset)
     fresh.removeAll()
-    (state, unsaidEnd, saidEnd) = (.opening, nil, nil)
-    if flow == .open { sayOpening() }
+    serial += 1
+    (state, unsaidEnd, saidEnd) = (.opening(isAsked: false), nil, nil)
+    openAgain()
   }
 
-  /// After the engine refused an opening.
+  /// Asks for the number of a conversation that has none, such as after the engine refused it.
   func openAgain() {
-    if state == .opening, flow == .open { sayOpening() }
+    if state == .opening(isAsked: false), flow == .open { sayOpening() }
   }
 
   private func sayOpening() {
@@ -165,8 +172,10 @@ final class FleetPublisher {
     let step = FleetOpen(
       place: place, own: own, run: engine.server?.run ?? "", epoch: epoch, sequence: first, offset: offset,
       session: session, hosts: hosts)
-    engine.run(step) { [weak self] outcome in
-      guard let self, self.own == own, state == .opening else { return }
+    state = .opening(isAsked: true)
+    engine.run(step) { [weak self, serial] outcome in
+      guard let self, self.own == own, self.serial == serial, state == .opening(isAsked: true) else { return }
+      state = .opening(isAsked: false)
       switch outcome {
       case .done(let opened): begin(opened, step, first)
       case .fenced: onFenced()
@@ -195,7 +204,7 @@ final class FleetPublisher {
   func ended(_ failure: UpstreamFailure) {
     guard state != .idle else { return }
     // Nothing of it was said: a recovery begins where this conversation began.
-    if state == .opening { (sequence, offset) = began }
+    if case .opening = state { (sequence, offset) = began }
     fresh.removeAll()
     state = .idle
     if flow == .open { sayEnd(failure) } else { unsaidEnd = failure }
@@ -207,10 +216,11 @@ final class FleetPublisher {
     let step = FleetDown(
       place: place, own: own, epoch: epoch, sequence: sequence, offset: offset, reason: failure.reason.rawValue,
       detail: failure.detail)
-    engine.run(step) { [weak self] outcome in
+    engine.run(step) { [weak self, serial] outcome in
       guard let self, self.own == own else { return }
       switch outcome {
-      case .done(let conversation): if state == .idle { (unsaidEnd, saidEnd) = (nil, (failure, conversation)) }
+      case .done(let conversation):
+        if state == .idle, self.serial == serial { (unsaidEnd, saidEnd) = (nil, (failure, conversation)) }
       case .fenced: onFenced()
       case .unanswered: break
       case .refused, .uncopied: timers.after(FleetRefusal.pause) { [weak self] in self?.sayEndAgain() }

@@ -80,6 +80,46 @@ import Testing
     #expect(numbers == [3])
   }
 
+  /// Each asking begins another one at the engine: what is said in the first counts for nothing then.
+  @Test func aDoubtDoesNotOpenAConversationThatIsBeingOpened() {
+    var numbers: [UInt64] = []
+    publisher.onOpen = { numbers.append($0.conversation) }
+    publisher.opened(newEpoch: "e1", nil, hosts: 1)
+    publisher.openAgain()
+    scene.settle()
+    publish("one")
+    scene.settle()
+    #expect(numbers == [2])
+    #expect(scene.events == ["1-0 take", "2-0 open(hosts: 1)", "2-1 one"])
+  }
+
+  @Test func aDoubtDoesNotOpenAConversationThatAnEngineWhichIsReachedAgainOpens() {
+    publisher.engineLost()
+    publisher.opened(newEpoch: "e1", nil, hosts: 1)
+    scene.engine.way.delay = 5...5
+    publisher.heal()
+    scene.turn(by: .milliseconds(11))
+    publisher.openAgain()
+    publisher.heal()
+    scene.turn(by: .seconds(1))
+    publish("one")
+    scene.turn(by: .seconds(1))
+    #expect(scene.events == ["1-0 take", "2-0 open(hosts: 1)", "2-1 one"])
+  }
+
+  @Test func aLinkThatIsOpenedAnewBeforeTheEngineAnswersIsInItsOwnConversation() {
+    var numbers: [UInt64] = []
+    publisher.onOpen = { numbers.append($0.conversation) }
+    publisher.opened(newEpoch: "e1", nil, hosts: 1)
+    publisher.ended(UpstreamFailure(.closed, "gone"))
+    publisher.opened(newEpoch: "e2", nil, hosts: 1)
+    publish("one")
+    scene.settle()
+    let end = #"3-0 down(reason: "closed", detail: "gone")"#
+    #expect(numbers == [4])
+    #expect(scene.events == ["1-0 take", "2-0 open(hosts: 1)", end, "4-0 open(hosts: 1)", "4-1 one"])
+  }
+
   @Test func numbersGoOnOverConversations() {
     publisher.opened(newEpoch: "e1", nil, hosts: 1)
     scene.settle()
