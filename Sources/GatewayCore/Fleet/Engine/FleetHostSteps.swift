@@ -16,11 +16,15 @@ struct FleetDone: FleetStep {
     ]
   }
   var arguments: [[UInt8]] {
-    let told = [
+    var told = [
       Array(own.text.utf8), Array((reply?.position.description ?? "").utf8), reply?.fields.packed ?? [],
       Array(host.utf8),
     ]
-    return outcomes.sorted { $0.key < $1.key }.reduce(told) { $0 + [Array($1.key.utf8), $1.value.bytes] }
+    for (name, row) in outcomes.sorted(by: { $0.key < $1.key }) {
+      told.append(Array(name.utf8))
+      told.append(row.bytes)
+    }
+    return told
   }
   static func result(_ reply: FleetReply) -> Bool? { number(reply).map { $0 == 1 } }
 }
