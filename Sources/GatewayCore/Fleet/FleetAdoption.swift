@@ -8,7 +8,7 @@ final class FleetAdoption {
   private enum State {
     /// Nothing is read. May become `reading`.
     case idle
-    /// The fleet's rows are read. May become `readingAgain`, `idle`.
+    /// The fleet's rows are read, and what was found is given to the writer. May become `readingAgain`, `idle`.
     case reading
     /// They are, and there may be more by now: they are read once more behind this. May become `reading`, `idle`.
     case readingAgain
@@ -32,7 +32,7 @@ final class FleetAdoption {
   private var conversation: Conversation?
   private var state = State.idle
   /// What this host writes for hosts that died, by the names of their rows, without contents.
-  private(set) var sends: [String: FleetSend] = [:]
+  private(set) var sends = IncrementalTable<String, FleetSend>()
   /// Goes from writer to writer for as long as this host holds.
   let tries = FleetTries()
 
@@ -61,7 +61,7 @@ final class FleetAdoption {
 
   /// It does not any more.
   func end() {
-    (own, conversation, sends) = (nil, nil, [:])
+    (own, conversation, sends) = (nil, nil, IncrementalTable())
     tries.forget()
   }
 
@@ -89,12 +89,12 @@ final class FleetAdoption {
     let writer = conversation?.writer
     let awaited = conversation?.unread ?? 0
     conversation?.unread = 0
-    var found: [FleetSend] = []
+    var found = FleetFindings()
     FleetPortions(key: key, engine: engine).read {
       writer?.hasTaken($0) != true
     } _: { [weak self, place] rows in
       let sends = FleetSend.waiting(in: rows, of: place)
-      found += sends
+      for send in sends { found.add(send) }
       if sends.count < rows.count { self?.remove(Set(rows.keys).subtracting(sends.map(\.name))) }
     } _: { [weak self, weak writer] outcome in
       self?.wasRead(outcome, found, for: writer, awaited)
@@ -103,28 +103,48 @@ final class FleetAdoption {
 
   /// - Parameter awaited: adoptions that the writer waits for and that came before this reading.
   private func wasRead(
-    _ outcome: FleetOutcome<[String]>, _ found: [FleetSend], for writer: FleetWriter?, _ awaited: Int
+    _ outcome: FleetOutcome<[String]>, _ found: FleetFindings, for writer: FleetWriter?, _ awaited: Int
   ) {
-    let isOutdated = state == .readingAgain
-    state = .idle
-    guard own != nil else { return }
     let isPresent = conversation?.writer === writer
-    guard case .done(let names) = outcome else {
+    guard own != nil, case .done = outcome else {
+      state = .idle
       if isPresent { conversation?.unread += awaited }
       if case .refused = outcome { readLater() }
       return
     }
-    guard isPresent else { return read() }
-    let all = Set(names)
-    sends = sends.filter { all.contains($0.key) }
-    for send in found { sends[send.name] = send.summary }
-    if let writer { carry(found, by: writer, awaited) }
+    // Nothing was left out, because no writer had taken it before.
+    if isPresent, writer?.isReading != true { sends = IncrementalTable() }
+    carry(found, by: writer, awaited)
+  }
+
+  /// Gives the writer what was found, one portion in a turn.
+  private func carry(_ found: FleetFindings, by writer: FleetWriter?, _ awaited: Int) {
+    guard own != nil, conversation?.writer === writer else {
+      state = .idle
+      return read()
+    }
+    var rest = found
+    take(rest.takePortion(), by: writer)
+    guard rest.isEmpty else {
+      timers.after(.zero) { [weak self, weak writer, rest] in self?.carry(rest, by: writer, awaited) }
+      return
+    }
+    let isOutdated = state == .readingAgain
+    state = .idle
+    if let writer { goOn(writer, awaited) }
     if isOutdated || (conversation?.unread ?? 0) > 0 { read() }
   }
 
-  private func carry(_ found: [FleetSend], by writer: FleetWriter, _ awaited: Int) {
+  private func take(_ portion: [FleetFindings.Item], by writer: FleetWriter?) {
+    writer?.carry(portion)
+    // What became of some of it may be known at once.
+    for item in portion where writer?.hasTaken(item.send.name) != false { sends[item.send.name] = item.send.summary }
+  }
+
+  /// The writer has all that was found.
+  private func goOn(_ writer: FleetWriter, _ awaited: Int) {
     let isFirst = !writer.isReading
-    writer.carry(found)
+    writer.beginReading()
     for _ in 0..<awaited { writer.resume() }
     if isFirst { onReady() }
   }

@@ -27,8 +27,8 @@ struct FleetAsks {
   /// What is awaited under a number.
   subscript(number: UInt64) -> Ask? { asks[number] }
 
-  /// The durable sends of which an acknowledgement is awaited, by their ids.
-  var sends: Set<String> { Set(asks.values.compactMap(\.sender.sendID)) }
+  /// Whether a durable send was written and has no outcome yet, by its id.
+  func isUnderWay(_ id: String) -> Bool { underWay[id] != nil }
 
   /// A number under which nothing is awaited.
   mutating func nextNumber() -> UInt64 {

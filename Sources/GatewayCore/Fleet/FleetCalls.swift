@@ -156,9 +156,8 @@ final class FleetCalls {
   // MARK: - The fleet's own rows
 
   /// Takes those of the fleet's sends that were not taken before. Returns what is to be done, in its order.
-  func take(_ sends: [FleetSend]) -> [FleetCallQueue.Item] {
-    let underWay = asks.sends.union(unseen.sends)
-    let fresh = carrier.take(sends.filter { !isKnown($0) }, isUnderWay: { underWay.contains($0.entry.id) })
+  func take(_ found: [FleetFindings.Item]) -> [FleetCallQueue.Item] {
+    let fresh = carrier.take(found.filter { !isKnown($0.send) }, isUnderWay: { asks.isUnderWay($0.entry.id) })
     return fresh.map { FleetCallQueue.Item($0) }
   }
 

@@ -25,7 +25,7 @@ final class FleetCarrier {
   /// In milliseconds since 1970.
   private let wall: () -> Int64
   /// By the names of their rows: all that were taken in this conversation.
-  private var carried: [String: Carried] = [:]
+  private var carried = IncrementalTable<String, Carried>()
 
   /// One is to be written once more.
   var onDue: (FleetSend) -> Void = { _ in }
@@ -43,26 +43,25 @@ final class FleetCarrier {
 
   /// Takes those of the fleet's sends that were not taken before. Returns what is to be written, in its order.
   /// - Parameter isUnderWay: whether its host had written one in this conversation before it died.
-  func take(_ sends: [FleetSend], isUnderWay: (FleetSend) -> Bool) -> [FleetSend] {
-    let fresh = sends.filter { carried[$0.name] == nil }.sorted()
-    var newest: [Coalescing: FleetSend] = [:]
-    for send in fresh { if let value = send.entry.coalescing { newest[value.of(send.host)] = send } }
-    return fresh.filter { send in
-      carried[send.name] = Carried(send: send)
-      if isUnderWay(send) {
-        wait(for: send)
-        return false
-      }
-      if let suspicion = tries.suspicions[send.name], suspicion.isSuspected {
-        tryLater(send, suspicion)
-        return false
-      }
-      if let value = send.entry.coalescing, let last = newest[value.of(send.host)], send.gives(wayTo: last) {
-        end(send.name, FleetSendEnd(.dropped, reason: OutboxEntry.coalesced))
-        return false
-      }
+  func take(_ found: [FleetFindings.Item], isUnderWay: (FleetSend) -> Bool) -> [FleetSend] {
+    let fresh = found.filter { carried[$0.send.name] == nil }
+    return fresh.filter { take($0, isUnderWay: isUnderWay($0.send)) }.map(\.send)
+  }
+
+  /// Returns whether it is to be written now.
+  private func take(_ item: FleetFindings.Item, isUnderWay: Bool) -> Bool {
+    let send = item.send
+    carried[send.name] = Carried(send: send)
+    if isUnderWay {
+      wait(for: send)
+    } else if let suspicion = tries.suspicions[send.name], suspicion.isSuspected {
+      tryLater(send, suspicion)
+    } else if item.givesWay {
+      end(send.name, FleetSendEnd(.dropped, reason: OutboxEntry.coalesced))
+    } else {
       return true
     }
+    return false
   }
 
   /// Whether one that waits may be written now; its time may be over.
@@ -101,11 +100,11 @@ final class FleetCarrier {
 
   /// The conversation is over. `isBlamed`: what was under way may be why.
   func close(isBlamed: Bool) {
-    for (name, one) in carried {
+    for (name, one) in carried.pairs {
       timers.cancel(one.timer)
       if isBlamed, one.asks?.isEmpty == false { tries.suspicions[name, default: Suspicion()].linkBroke(at: timers.now) }
     }
-    carried = [:]
+    carried = IncrementalTable()
   }
 
   private func unanswered(_ name: String) -> FleetSendEnd {
@@ -128,7 +127,7 @@ final class FleetCarrier {
 
   /// A suspected one is under way.
   private var isTrying: Bool {
-    carried.contains { $1.asks?.isEmpty == false && tries.suspicions[$0]?.isSuspected == true }
+    tries.suspicions.contains { $1.isSuspected && carried[$0]?.asks?.isEmpty == false }
   }
 
   private func isOver(_ send: FleetSend) -> Bool { send.entry.expires.map { $0 <= wall() } ?? false }
@@ -149,13 +148,4 @@ final class FleetCarrier {
   }
 
   private func end(_ name: String, _ end: FleetSendEnd) { onEnd(name, end) }
-}
-
-extension Coalescing {
-  /// The same among the sends of several hosts.
-  fileprivate func of(_ host: String) -> Coalescing {
-    var one = self
-    one.value = "\(host)/\(value)"
-    return one
-  }
 }

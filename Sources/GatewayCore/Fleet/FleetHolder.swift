@@ -106,7 +106,7 @@ final class FleetHolder {
   /// Nothing is written to the server from then on.
   var limit: MonotonicInstant { lease.mayWriteUntil ?? MonotonicInstant(nanoseconds: .min) }
   /// What this host writes for hosts that died, by the names of their rows, without contents.
-  var adopted: [String: FleetSend] { adoption.sends }
+  var adopted: IncrementalTable<String, FleetSend> { adoption.sends }
 
   /// A host has said that its link has ended.
   func otherClosed() { tell(.closed) }

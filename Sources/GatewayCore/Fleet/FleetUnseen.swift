@@ -19,12 +19,6 @@ struct FleetUnseen {
   /// The server's machine has everything.
   var isEmpty: Bool { writes.isEmpty }
 
-  /// The durable sends among it, by their ids.
-  var sends: Set<String> {
-    let all = writes
-    return Set(all.drained().compactMap(\.write.sender.sendID))
-  }
-
   /// Something was written.
   /// - Parameter bytes: what the link has not taken of it.
   mutating func append(_ write: Write, bytes: Int = 0) {

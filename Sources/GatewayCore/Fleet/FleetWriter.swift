@@ -79,12 +79,14 @@ final class FleetWriter {
 
   // MARK: - What is to be written
 
-  /// The fleet's sends go before anything new.
-  func carry(_ sends: [FleetSend]) {
-    if state == .opening { state = .reading }
-    for item in calls.take(sends) { queue.append(item) }
+  /// The fleet's sends go before anything new, in the order in which they come here.
+  func carry(_ found: [FleetFindings.Item]) {
+    for item in calls.take(found) { queue.append(item) }
     flush()
   }
+
+  /// All that the fleet had was carried: calls of hosts are taken from now on.
+  func beginReading() { if state == .opening { state = .reading } }
 
   /// Whether one was taken in this conversation and has no outcome, by the name of its row.
   func hasTaken(_ name: String) -> Bool { carrier.hasTaken(name) }
@@ -154,7 +156,7 @@ final class FleetWriter {
   @discardableResult
   private func writeOn() -> Bool {
     let wasFull = isFull
-    defer { if wasFull, !isFull { onRoom() } }
+    defer { if wasFull, !isFull, isReading { onRoom() } }
     return writeOut()
   }
 

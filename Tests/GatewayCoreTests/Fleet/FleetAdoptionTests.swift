@@ -74,6 +74,33 @@ import Testing
     #expect(row?.life == 4)
   }
 
+  @Test func whatTheFleetHasIsTakenInPortionsAndInItsOrderBeforeWhatHostsSay() throws {
+    let holder = hold()
+    for number in 1...1_000 as ClosedRange<UInt64> {
+      var fields = FleetFields()
+      fields.add("i", number)
+      PreparedMessage(event: "m", body: Array("\(number)".utf8)).add(to: &fields)
+      scene.store.set(scene.place.key(.adopted), "b/\(number)", FleetBoxRow.waiting(fields).bytes)
+    }
+    sink.owner?.channelEnded(sink, UpstreamFailure(.closed, "gone"))
+    // Nothing gets to the server's machine.
+    sink.cost = 1
+    owner.channel = holder.connector.dial(owner: owner)
+    sink.open()
+    var counts = [0]
+    while holder.writer?.isReading != true, let next = scene.timers.nextDeadline {
+      if next > scene.time.now { scene.time.advance(by: next - scene.time.now) }
+      scene.timers.fire()
+      counts.append(holder.adopted.count)
+    }
+    #expect(zip(counts, counts.dropFirst()).allSatisfy { $1 - $0 <= SortedSet<FleetSend>.blockLimit })
+    #expect(holder.adopted.count == 1_000)
+    let before = sink.takeAll()
+    let after = try hear(holder)
+    let expected = (1...1_000).map { "\($0)" }
+    #expect(before + after == expected + ["one"])
+  }
+
   @Test func anAdoptionIsMadeAgainThatAFailoverUndoesInALaterConversation() {
     let holder = hold()
     scene.turn(by: scene.settings.adopt * 2)

@@ -31,10 +31,12 @@ import Testing
   }
 
   private func take(_ rows: [String: [UInt8]], underWay: Set<String> = []) -> [String] {
-    carrier.take(
-      FleetSend.waiting(in: rows, of: FleetPlace(fleet: "f", upstream: "u")), isUnderWay: { underWay.contains($0.name) }
-    )
-    .map(\.name)
+    var found = FleetFindings(FleetSend.waiting(in: rows, of: FleetPlace(fleet: "f", upstream: "u")))
+    var taken: [FleetSend] = []
+    while !found.isEmpty {
+      taken += carrier.take(found.takePortion(), isUnderWay: { underWay.contains($0.name) })
+    }
+    return taken.map(\.name)
   }
 
   private func pass(_ seconds: Int) -> [String] {

@@ -31,12 +31,4 @@ import Testing
     let found = [7, 0].map { seen(&unseen, unsent: $0) }
     #expect(found == [[], [write(1)]])
   }
-
-  @Test func theDurableSendsAmongItAreKnownByTheirIds() {
-    var unseen = FleetUnseen()
-    unseen.append(write(1, row: "7"))
-    unseen.append(write(2))
-    unseen.append(FleetUnseen.Write(sender: .adopted("c/8"), isAll: false))
-    #expect(unseen.sends == ["7", "8"])
-  }
 }

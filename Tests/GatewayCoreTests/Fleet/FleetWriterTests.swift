@@ -23,7 +23,12 @@ import Testing
       tap: tap, confirmed: .all, tries: FleetTries(), outcomes: FleetOutcomes(),
       wall: { [scene] in scene.time.wallMilliseconds }
     ) { sink.check($0, acknowledged: $1) }
-    writer.carry([])
+    writer.beginReading()
+  }
+
+  private func carry(_ sends: [FleetSend]) {
+    var found = FleetFindings(sends)
+    while !found.isEmpty { writer.carry(found.takePortion()) }
   }
 
   private func say(
@@ -219,12 +224,12 @@ import Testing
     fields.add("r", 3)
     mayWrite()
     let sends = ["7", "8"].compactMap { FleetSend(name: "b/\($0)", fields, place: scene.place) }
-    writer.carry(sends)
+    carry(sends)
     writer.heard(reply: .acknowledged(sink.acks[0], RemoteAnswer([1])))
     say(1, "kept", life: 3, ack: 1, row: "7")
     say(2, "kept", life: 3, ack: 2, row: "8")
     writer.heard(reply: .acknowledged(sink.acks[1], RemoteAnswer([2])))
-    writer.carry(sends)
+    carry(sends)
     // Longer than any answer is waited for.
     mayWrite()
     scene.turn(by: .seconds(2))
@@ -238,8 +243,8 @@ import Testing
     PreparedMessage(event: "m", body: Array("kept".utf8)).add(to: &fields)
     scene.store.set(scene.place.key(.adopted), "b/7", FleetBoxRow.waiting(fields).bytes)
     mayWrite()
-    writer.carry(FleetSend.waiting(in: scene.store.rows(of: scene.place.key(.adopted)), of: scene.place))
-    writer.carry(FleetSend.waiting(in: scene.store.rows(of: scene.place.key(.adopted)), of: scene.place))
+    carry(FleetSend.waiting(in: scene.store.rows(of: scene.place.key(.adopted)), of: scene.place))
+    carry(FleetSend.waiting(in: scene.store.rows(of: scene.place.key(.adopted)), of: scene.place))
     #expect(sink.takeAll() == ["kept"])
     scene.turn(by: .milliseconds(50))
     var sent = FleetFields()
@@ -256,7 +261,7 @@ import Testing
     say(1, "kept", row: "7")
     scene.store.set(scene.place.key(.adopted), "b/7", FleetBoxRow.waiting(fields).bytes)
     writer.noteLife(2, of: "b")
-    writer.carry(FleetSend.waiting(in: scene.store.rows(of: scene.place.key(.adopted)), of: scene.place))
+    carry(FleetSend.waiting(in: scene.store.rows(of: scene.place.key(.adopted)), of: scene.place))
     sink.unsentBytes = 0
     scene.turn(by: .milliseconds(50))
     #expect(sink.takeAll() == ["kept"])
@@ -270,7 +275,7 @@ import Testing
     say(1, "kept", host: "renamed", row: "x-7")
     scene.turn(by: .milliseconds(50))
     scene.store.set(scene.place.key(.adopted), "b/x-7", FleetBoxRow.waiting(fields).bytes)
-    writer.carry(FleetSend.waiting(in: scene.store.rows(of: scene.place.key(.adopted)), of: scene.place))
+    carry(FleetSend.waiting(in: scene.store.rows(of: scene.place.key(.adopted)), of: scene.place))
     mayWrite()
     scene.turn(by: .milliseconds(50))
     #expect(sink.takeAll() == ["kept"])

@@ -1,0 +1,41 @@
+/// The durable sends that one reading of the fleet's rows has found, in the order in which they are to be written. There may be
+/// very many: each costs its share when it is found, and when it is taken out.
+struct FleetFindings {
+  struct Item {
+    let send: FleetSend
+    /// A newer one among them takes its place, if it waits.
+    let givesWay: Bool
+  }
+
+  private var sends = SortedSet<FleetSend>()
+  /// Of each value the newest one.
+  private var newest = IncrementalTable<Coalescing, FleetSend>()
+
+  init(_ sends: [FleetSend] = []) { for send in sends { add(send) } }
+
+  var isEmpty: Bool { sends.isEmpty }
+
+  mutating func add(_ send: FleetSend) {
+    sends.insert(send)
+    guard let value = send.coalescing else { return }
+    if let last = newest[value], send < last { return }
+    newest[value] = send
+  }
+
+  /// Takes out the next ones: as many as one turn has time for.
+  mutating func takePortion() -> [Item] {
+    sends.popFirstBlock().map { send in
+      let last = send.coalescing.flatMap { newest[$0] }
+      return Item(send: send, givesWay: last.map { send.gives(wayTo: $0) } ?? false)
+    }
+  }
+}
+
+extension FleetSend {
+  /// What it says the present value of, among the sends of all hosts.
+  fileprivate var coalescing: Coalescing? {
+    guard var one = entry.coalescing else { return nil }
+    one.value = "\(host)/\(one.value)"
+    return one
+  }
+}
