@@ -32,7 +32,11 @@ final class FleetChannel {
     case proving
   }
   private var past = Past.told
-  private var wanted: [Interest] = []
+  private var wanted = FleetWanted()
+  /// What was said of it since the last turn that goes on with that; after a whole portion one comes.
+  private var saidInTurn = 0
+  /// Interests of which something is said in one turn.
+  static let interestPortion = 512
   /// Why the fleet has no conversation, as it was told last.
   private var toldTrouble: UpstreamFailure?
   private var timer: Timers.ID?
@@ -161,10 +165,23 @@ final class FleetChannel {
     isRecovered = link.speech.stands(in: part.epoch)
     link.speech.take(part)
     state = .open(part.conversation)
-    for interest in wanted { link.speech.say(.want(interest)) }
+    sayWanted()
     // What was said before and is not kept there any more is missing, and the epoch is known, before anything is said.
     tellPlace()
     owner?.channelOpened(self)
+  }
+
+  /// What is wanted, and what is not any more: as much as the turn may, and the rest in later ones.
+  private func sayWanted() {
+    while isInConversation, saidInTurn < Self.interestPortion, let call = wanted.next() {
+      link.speech.say(call)
+      saidInTurn += 1
+      guard saidInTurn == Self.interestPortion else { continue }
+      link.timers.after(.zero) { [weak self] in
+        self?.saidInTurn = 0
+        self?.sayWanted()
+      }
+    }
   }
 
   private func tellPlace() {
@@ -302,13 +319,13 @@ extension FleetChannel: UpstreamChannel {
   }
 
   func want(_ interest: Interest) {
-    wanted.append(interest)
-    say(.want(interest))
+    wanted.want(interest)
+    sayWanted()
   }
 
   func drop(_ interest: Interest) {
-    wanted.removeAll { $0 == interest }
-    say(.drop(interest))
+    wanted.drop(interest)
+    sayWanted()
   }
 
   /// The fleet has time-outs of its own.

@@ -82,6 +82,40 @@ import Testing
     #expect(told.count == 1 && told.first?.hasPrefix("refused awaiting(ack: 3)") == true)
   }
 
+  /// What this host has said of what it wants.
+  private var saidInterests: [FleetUpEntry.Call] {
+    scene.store.records(of: scene.place.key(.up), after: .start).compactMap { FleetUpEntry($0.fields)?.call }
+  }
+
+  @Test func thousandsOfInterestsAreSaidAndTakenBackInPortions() {
+    scene.open(scene.take("b"))
+    let channel = link.dial(owner: owner)
+    owner.channel = channel
+    let interests = (1...1_300).map { Interest(.name(ExactText("\($0)"))) }
+    for interest in interests { channel.want(interest) }
+    // The first one before it is said at all.
+    channel.drop(interests[0])
+    let most = scene.settleCountingCalls()
+    #expect(most >= FleetChannel.interestPortion && most <= FleetChannel.interestPortion + 8)
+    #expect(saidInterests == interests.dropFirst().map { FleetUpEntry.Call.want($0) })
+    let before = scene.engine.appends
+    for interest in interests { channel.drop(interest) }
+    #expect(scene.engine.appends - before <= FleetChannel.interestPortion)
+    scene.settle()
+    #expect(Array(saidInterests.dropFirst(1_299)) == interests.dropFirst().map { FleetUpEntry.Call.drop($0) })
+  }
+
+  @Test func anInterestThatWasRefusedIsSaidAgainForWhoeverWantsItNext() {
+    scene.open(scene.take("b"))
+    let channel = dial()
+    let interest = Interest(.name(ExactText("news")))
+    channel.want(interest)
+    channel.want(interest)
+    channel.drop(interest)
+    scene.settle()
+    #expect(saidInterests == [.want(interest), .want(interest), .drop(interest)])
+  }
+
   @Test func aChannelWaitsForAConversation() {
     _ = scene.take("b")
     let channel = dial()

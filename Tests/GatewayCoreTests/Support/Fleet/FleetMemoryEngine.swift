@@ -61,6 +61,8 @@ final class FleetMemoryEngine: FleetEngine, FleetStoreListener {
   var pendingCount: Int { pending.count }
   /// How often something was to be added to a stream.
   private(set) var appends = 0
+  /// How often it was asked for anything while it was reached.
+  private(set) var asked = 0
 
   func refusal(of place: FleetPlace) -> UpstreamFailure? { refusals[place] }
 
@@ -172,6 +174,7 @@ final class FleetMemoryEngine: FleetEngine, FleetStoreListener {
       deliver { [network] in network.after(.zero) { done(.unanswered) } }
       return
     }
+    asked += 1
     let number = nextNumber
     nextNumber += 1
     pending.append(Pending(number: number) { done(.unanswered) })

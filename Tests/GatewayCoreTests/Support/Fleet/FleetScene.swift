@@ -26,6 +26,17 @@ final class FleetScene {
   /// Does what is due now.
   func settle() { while timers.nextDeadline.map({ $0 <= time.now }) ?? false { timers.fire() } }
 
+  /// The same. Returns how often one turn asked something of the engine at most.
+  func settleCountingCalls() -> Int {
+    var most = 0
+    while timers.nextDeadline.map({ $0 <= time.now }) ?? false {
+      let before = engine.asked
+      timers.fire()
+      most = max(most, engine.asked - before)
+    }
+    return most
+  }
+
   func turn(by duration: Duration) {
     let end = time.now + duration
     while let next = timers.nextDeadline, next <= end {
