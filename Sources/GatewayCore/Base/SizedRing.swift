@@ -8,6 +8,8 @@ struct SizedRing<Element> {
   private var items = Ring<Item>()
   /// What all of them count.
   private(set) var bytes = 0
+  /// Which the first one is, or will be, of all that were ever put in.
+  private(set) var firstPlace = 0
   private let limit: (count: Int, bytes: Int)
 
   /// Without a limit it forgets nothing by itself.
@@ -23,6 +25,22 @@ struct SizedRing<Element> {
     items.look(offset) { look($0.element) }
   }
 
+  /// Looks at those from a place on, in their order, for as long as `takes` says so, which is told what the next one counts.
+  /// Returns the place of the next one; nil where there is none.
+  func look(from place: Int, while takes: (Int) -> Bool, _ look: (Element) -> Void) -> Int? {
+    var offset = max(0, place - firstPlace)
+    while offset < count {
+      let isTaken = items.look(offset) { item in
+        guard takes(item.bytes) else { return false }
+        look(item.element)
+        return true
+      }
+      guard isTaken == true else { return firstPlace + offset }
+      offset += 1
+    }
+    return nil
+  }
+
   /// `forget` is told what goes, which may be the new one itself.
   mutating func append(_ element: Element, bytes size: Int, _ forget: (Element) -> Void = { _ in }) {
     items.append(Item(element: element, bytes: size))
@@ -34,8 +52,12 @@ struct SizedRing<Element> {
   mutating func popFirst() -> Element? {
     guard let item = items.popFirst() else { return nil }
     bytes -= item.bytes
+    firstPlace += 1
     return item.element
   }
 
-  mutating func removeAll() { (items, bytes) = (Ring(), 0) }
+  mutating func removeAll() {
+    firstPlace += count
+    (items, bytes) = (Ring(), 0)
+  }
 }

@@ -40,6 +40,8 @@ final class FleetPublisher {
   private var kept = SizedRing<FleetRecord>(limit: FleetPublisher.keptLimit)
   /// How that, and what follows it, gets to the engine.
   private var flow = FleetFlow.lost
+  /// Goes on with what is said again.
+  private var portionTimer: Timers.ID?
   /// An end that the engine has not confirmed.
   private var unsaidEnd: UpstreamFailure?
   /// The last one that it has confirmed, and which place it has: an engine that has lost it is told once more.
@@ -107,28 +109,55 @@ final class FleetPublisher {
 
   /// What it has refused it is still asked about before all else.
   func engineLost() {
-    if flow == .open { flow = .lost }
+    if flow == .open || flow == .repeating { flow = .lost }
     if case .opening = state { state = .opening(isAsked: false) }
   }
 
   /// The term is known to go on at the engine that was reached again.
   func heal() {
-    guard let own, flow != .open else { return }
+    guard let own, mayHeal else { return }
     engine.newest(of: events) { [weak self] outcome in
-      guard let self, self.own == own, case .done(let newest) = outcome, flow != .open else { return }
-      let missing = kept.elements.drop { $0.position <= newest?.position ?? .start }
-      if flow == .refused, let first = missing.first { return probe(first, own) }
-      // In one step: what is kept, and then the opening for what is new.
-      for record in missing { append(record) }
-      flow = .open
-      if let end = unsaidEnd ?? lostEnd(newest) { sayEnd(end) }
-      openAgain()
+      guard let self, self.own == own, case .done(let newest) = outcome, mayHeal else { return }
+      let position = newest?.position ?? .start
+      let missing = keptPlace(behind: position)
+      if flow == .refused, let first = kept.look(missing - kept.firstPlace, { $0 }) { return probe(first, own) }
+      flow = .repeating
+      sayAgain(from: missing, behind: position)
     }
   }
 
+  private var mayHeal: Bool { flow == .lost || flow == .refused }
+
+  /// Where what is kept behind a position begins.
+  private func keptPlace(behind position: FleetPosition) -> Int {
+    var (low, high) = (0, kept.count)
+    while low < high {
+      let middle = (low + high) / 2
+      if kept.look(middle, { $0.position <= position }) == true { low = middle + 1 } else { high = middle }
+    }
+    return kept.firstPlace + low
+  }
+
+  /// Says what is kept, one portion in a turn, and then the end or the opening. What is new meanwhile is kept behind it, and
+  /// nothing else is said in between.
+  /// - Parameter position: of the newest that the engine had before.
+  private func sayAgain(from place: Int, behind position: FleetPosition) {
+    timers.cancel(portionTimer)
+    guard flow == .repeating else { return }
+    var turn = FleetTurn()
+    let all = kept
+    if let next = all.look(from: place, while: { turn.takes($0) }, { append($0) }) {
+      portionTimer = timers.after(.zero) { [weak self] in self?.sayAgain(from: next, behind: position) }
+      return
+    }
+    flow = .open
+    if let end = unsaidEnd ?? lostEnd(position) { sayEnd(end) }
+    openAgain()
+  }
+
   /// The last end, where the engine has lost it.
-  private func lostEnd(_ newest: FleetRecord?) -> UpstreamFailure? {
-    guard let saidEnd, newest?.position ?? .start < FleetPosition(saidEnd.conversation, 0) else { return nil }
+  private func lostEnd(_ newest: FleetPosition) -> UpstreamFailure? {
+    guard let saidEnd, newest < FleetPosition(saidEnd.conversation, 0) else { return nil }
     return saidEnd.failure
   }
 
@@ -194,9 +223,14 @@ final class FleetPublisher {
     keep(FleetRecord(position: FleetPosition(opened.conversation, 0), fields: fields))
     beginnings.append(FleetPosition(opened.conversation, first))
     trimBeginnings()
-    let waiting = fresh.elements
-    fresh.removeAll()
-    for event in waiting { say(event.fields, event.number, opened.conversation) }
+    let opening = kept.firstPlace + kept.count
+    while let event = fresh.popFirst() {
+      keep(FleetRecord(position: FleetPosition(opened.conversation, event.number), fields: event.fields))
+    }
+    if flow == .open {
+      flow = .repeating
+      sayAgain(from: opening, behind: FleetPosition(opened.conversation, 0))
+    }
     onOpen(opened)
   }
 

@@ -1,5 +1,5 @@
 /// Writes to the server what the hosts say, when the holder may: what counts waits here, and is done by `FleetCalls`, so much
-/// in a turn. It callers for one conversation.
+/// in a turn. It lives for one conversation.
 final class FleetWriter {
   private enum State {
     /// Calls of hosts are not taken before the fleet's rows are. May become `reading` or `over`.
@@ -26,7 +26,7 @@ final class FleetWriter {
   private var pauses = 0
   private var look = EarliestTimer()
   /// What was dealt with since the last look, which comes with the next turn while something waits.
-  private var turn = (count: 0, bytes: 0)
+  private var turn = FleetTurn()
 
   /// No more waits than is taken from the engine, where it was more.
   var onRoom: () -> Void = {}
@@ -42,9 +42,6 @@ final class FleetWriter {
 
   /// Bytes that the link has not taken, beyond which nothing more is written.
   static let unsentLimit = 1 << 20
-  /// What is dealt with in one turn at most, in calls and in bytes; a longer call has a turn of its own. A server that takes
-  /// everything at once leaves nothing unsent, which would end a turn as well.
-  static let portion = (count: 1_000, bytes: 1 << 20)
 
   init(
     _ opened: FleetOpened, _ own: FleetOwn, _ place: FleetPlace, engine: any FleetEngine, timers: Timers, tap: FleetTap,
@@ -146,7 +143,7 @@ final class FleetWriter {
     look.rang()
     guard state != .over else { return }
     calls.noteSeen()
-    turn = (0, 0)
+    turn = FleetTurn()
     let isCutOff = writeOn()
     guard isBusy else { return }
     lookLater(isCutOff ? .zero : min(max(delay * 2, .milliseconds(1)), .milliseconds(10)))
@@ -163,17 +160,11 @@ final class FleetWriter {
   private func writeOut() -> Bool {
     while let until, timers.now < until, pauses == 0, state != .over, tap.unsentBytes < Self.unsentLimit {
       guard let bytes = queue.firstByteCount else { return false }
-      guard hasTime(for: bytes), let item = queue.popFirst() else { return true }
-      turn = (turn.count + 1, turn.bytes + bytes)
+      // A server that takes everything at once leaves nothing unsent, which would end a turn as well.
+      guard turn.takes(bytes), let item = queue.popFirst() else { return true }
       if !callers.isOver(item.sender) { calls.perform(item) }
     }
     return false
-  }
-
-  /// Whether a call of so many bytes may be dealt with in this turn.
-  private func hasTime(for bytes: Int) -> Bool {
-    guard turn.count > 0 else { return true }
-    return turn.count < Self.portion.count && turn.bytes + bytes <= Self.portion.bytes
   }
 
   // MARK: - What the server says

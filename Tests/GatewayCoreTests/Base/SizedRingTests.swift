@@ -3,6 +3,28 @@ import Testing
 @testable import GatewayCore
 
 @Suite struct SizedRingTests {
+  @Test func fromAPlaceOnItIsLookedAtInPortionsWhateverGoesAndComesMeanwhile() {
+    var ring = SizedRing<Int>()
+    for number in 0..<6 { ring.append(number, bytes: number) }
+    var seen: [Int] = []
+    var place: Int? = ring.firstPlace
+    while let next = place {
+      var sizes: [Int] = []
+      let takes = { (size: Int) -> Bool in
+        sizes.append(size)
+        return sizes.count <= 2
+      }
+      place = ring.look(from: next, while: takes) { seen.append($0) }
+      #expect(Array(sizes.prefix(2)) == Array(seen.suffix(2)))
+      if seen.count == 2 { for _ in 0..<3 { ring.popFirst() } }
+      if seen.count == 4 { ring.append(6, bytes: 6) }
+    }
+    #expect(seen == [0, 1, 3, 4, 5, 6])
+    ring.removeAll()
+    ring.append(7, bytes: 7)
+    #expect(ring.firstPlace == 7)
+  }
+
   @Test func theOldestGoWhereThereAreTooManyOrTooMuch() {
     var ring = SizedRing<Int>(limit: (count: 3, bytes: 100))
     var gone: [Int] = []

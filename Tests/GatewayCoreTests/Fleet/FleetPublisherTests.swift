@@ -217,6 +217,75 @@ import Testing
     #expect(doubts == 1)
   }
 
+  /// Says thousands of events, which an engine that fails over loses.
+  private func loseThousands() {
+    publisher.historyLimit = 10_000
+    publisher.opened(newEpoch: "e1", nil, hosts: 1)
+    scene.settle()
+    scene.store.copyToReplica()
+    for number in 1...3_500 { publish("\(number)") }
+    scene.settle()
+    scene.store.failOver()
+    publisher.engineLost()
+    scene.settle()
+    #expect(numbers.filter { $0 > 0 } == [])
+  }
+
+  @Test func thousandsOfEventsAreSaidAgainInPortionsAndWhatIsNewBehindThem() {
+    loseThousands()
+    publisher.heal()
+    var most = 0
+    while scene.timers.nextDeadline.map({ $0 <= scene.time.now }) ?? false {
+      let before = scene.engine.asked
+      scene.timers.fire()
+      most = max(most, scene.engine.asked - before)
+      // The next beat.
+      publisher.heal()
+      if publisher.sequence < 3_510 { publish("new") }
+    }
+    #expect(most >= FleetTurn.limit.count && most <= FleetTurn.limit.count + 8)
+    #expect(numbers.filter { $0 > 0 } == Array(1...3_510))
+    #expect(scene.events.count == 3_512)
+  }
+
+  @Test func anEngineThatIsLostOrRefusesWhileEventsAreSaidAgainHasThemAllAtLast() {
+    loseThousands()
+    publisher.heal()
+    for isLost in [false, true] {
+      for _ in 0..<4 { scene.timers.fire() }
+      #expect(numbers.last ?? 0 < 3_500)
+      if isLost { scene.engine.cut() } else { scene.store.isFull = true }
+      if isLost { publisher.engineLost() }
+      publish("new")
+      scene.settle()
+      scene.store.isFull = false
+      publisher.heal()
+    }
+    scene.settle()
+    publish("last")
+    scene.settle()
+    #expect(numbers.filter { $0 > 0 } == Array(1...3_503))
+  }
+
+  @Test func aLinkThatEndsWhileEventsAreSaidAgainEndsBehindThem() {
+    loseThousands()
+    publisher.heal()
+    for _ in 0..<4 { scene.timers.fire() }
+    publisher.ended(UpstreamFailure(.closed, "gone"))
+    scene.settle()
+    #expect(scene.events.suffix(2) == ["2-3500 3500", #"3-0 down(reason: "closed", detail: "gone")"#])
+  }
+
+  @Test func thousandsOfEventsBeforeTheNumberIsKnownFollowTheOpeningInPortions() {
+    publisher.historyLimit = 10_000
+    publisher.opened(newEpoch: "e1", nil, hosts: 1)
+    for number in 1...3_500 { publish("\(number)") }
+    #expect(scene.settleCountingCalls() <= FleetTurn.limit.count + 8)
+    publish("last")
+    scene.settle()
+    #expect(numbers == [0, 0] + Array(1...3_501))
+  }
+
   /// The numbers of the events that the engine has.
   private var numbers: [UInt64] {
     scene.store.records(of: scene.place.key(.events), after: .start).map(\.position.number)

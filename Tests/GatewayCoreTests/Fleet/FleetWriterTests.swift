@@ -312,11 +312,11 @@ import Testing
   }
 
   @Test func manyCallsAreDealtWithInPortions() {
-    for number in 1...UInt64(FleetWriter.portion.count) * 2 {
+    for number in 1...UInt64(FleetTurn.limit.count) * 2 {
       let call = FleetUpEntry.Call.forget(ack: number)
       writer.take(FleetUpEntry(host: "b", life: 1, conversation: conversation, number: number, call: call))
     }
-    say(UInt64(FleetWriter.portion.count) * 2 + 1, "last")
+    say(UInt64(FleetTurn.limit.count) * 2 + 1, "last")
     mayWrite()
     #expect(sink.takeAll() == [])
     scene.turn(by: .milliseconds(1))
@@ -324,7 +324,7 @@ import Testing
   }
 
   @Test func longCallsDoNotAllLeaveInOneTurnToAServerThatTakesThemAtOnce() {
-    let half = FleetWriter.portion.bytes / 2
+    let half = FleetTurn.limit.bytes / 2
     let sizes = [half - 8, half - 8, half * 4, 1, half]
     for (number, size) in zip(UInt64(1)..., sizes) {
       let text = Array("\(number)".utf8)
