@@ -144,7 +144,7 @@ final class FleetChannel {
     case .away(let conversation):
       guard link.speakingLife != nil else { return }
       stopTimer()
-      // In one step: nothing new goes out before what was said before, nor between that and what follows.
+      // Nothing new goes out before what was said before.
       link.speech.sayAgain()
       state = .open(conversation)
     case .open, .ended: break

@@ -13,8 +13,13 @@ struct FleetFlights {
   /// Bytes of what is not confirmed.
   var bytes: Int { flights.bytes }
   var first: FleetUpEntry? { flights.first }
-  /// In their order.
-  var entries: [FleetUpEntry] { flights.elements }
+
+  /// Looks at those behind a number, in their order, for as long as `takes` says so, which is told what the next one counts.
+  /// Returns the number of the next one; nil where there is none.
+  func look(behind number: UInt64, while takes: (Int) -> Bool, _ look: (FleetUpEntry) -> Void) -> UInt64? {
+    // They are numbered from 1 on, one after the other.
+    flights.look(from: Int(clamping: number), while: takes, look).map { UInt64($0) + 1 }
+  }
 
   /// The call of a number; nil where it is confirmed, or was never said.
   subscript(number: UInt64) -> FleetUpEntry.Call? {

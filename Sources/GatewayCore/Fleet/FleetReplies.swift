@@ -5,20 +5,26 @@ final class FleetReplies {
   private let own: FleetOwn
   private let place: FleetPlace
   private let engine: any FleetEngine
+  private let timers: Timers
   /// How many replies each host has.
   private var counts: [String: UInt64] = [:]
   private var told = SizedRing<FleetDone>(limit: FleetReplies.limit)
-  private var isHealed = true
-  /// Hosts to whom the engine lets nothing be told, such as where one of their keys is something else: for each it is as
-  /// `FleetFlow.refused` says.
-  private var refused: Set<String> = []
+  private var flow = FleetFlow.open
+  /// The same of hosts to whom the engine let nothing be told, such as where one of their keys is something else: `refused`, or
+  /// `repeating` when it does again.
+  private var held: [String: FleetFlow] = [:]
+  /// Goes on with what all are told again.
+  private var portionTimer: Timers.ID?
   var onFenced: () -> Void = {}
 
   /// Most that is told once more, in replies and in bytes.
   static let limit = (count: 4_096, bytes: 16 << 20)
 
-  init(_ conversation: UInt64, _ own: FleetOwn, _ place: FleetPlace, engine: any FleetEngine) {
-    (self.conversation, self.own, self.place, self.engine) = (conversation, own, place, engine)
+  init(
+    _ conversation: UInt64, _ own: FleetOwn, _ place: FleetPlace, engine: any FleetEngine, timers: Timers
+  ) {
+    (self.conversation, self.own, self.place) = (conversation, own, place)
+    (self.engine, self.timers) = (engine, timers)
   }
 
   /// Tells a host something, and in one step with it what became of its durable sends. `life`: that of the numbers in it.
@@ -40,48 +46,69 @@ final class FleetReplies {
 
   private func tell(_ done: FleetDone) {
     told.append(done, bytes: done.byteCount)
-    if isHealed, !refused.contains(done.host) { run(done) }
+    if flow == .open, held[done.host] == nil { run(done) }
   }
 
   private func run(_ done: FleetDone) {
     engine.run(done) { [weak self] outcome in
       switch outcome {
       case .fenced: self?.onFenced()
-      case .refused: self?.refused.insert(done.host)
+      case .refused: self?.held[done.host] = .refused
       // What is lost is told once more on the next connection.
       case .done, .uncopied, .unanswered: break
       }
     }
   }
 
-  func engineLost() { isHealed = false }
+  func engineLost() { flow = .lost }
 
   /// The term goes on at the engine that is reached: it is told what it may have lost, or has refused, before anything new.
   func heal() {
-    guard isHealed else {
-      (isHealed, refused) = (true, [])
-      return tellAgain { _ in true }
+    guard flow != .lost else {
+      (flow, held) = (.repeating, [:])
+      return tellAgain(from: told.firstPlace)
     }
-    guard !refused.isEmpty else { return }
+    guard flow == .open, held.values.contains(.refused) else { return }
     // By the first for a host it is seen whether the engine takes the others.
     var firsts: [String: FleetDone] = [:]
-    for done in told.elements where refused.contains(done.host) && firsts[done.host] == nil { firsts[done.host] = done }
-    refused = Set(firsts.keys)
+    for done in told.elements where held[done.host] == .refused && firsts[done.host] == nil { firsts[done.host] = done }
+    held = held.filter { $1 != .refused || firsts[$0] != nil }
     for first in firsts.values { probe(first) }
   }
 
   private func probe(_ done: FleetDone) {
     engine.run(done) { [weak self] outcome in
+      guard let self else { return }
       switch outcome {
-      case .done: if self?.refused.remove(done.host) != nil { self?.tellAgain { $0 == done.host } }
-      case .fenced: self?.onFenced()
-      case .refused, .uncopied, .unanswered: break
+      case .done where held[done.host] == .refused:
+        held[done.host] = .repeating
+        tellAgain(from: told.firstPlace, only: done.host)
+      case .fenced: onFenced()
+      case .done, .refused, .uncopied, .unanswered: break
       }
     }
   }
 
-  private func tellAgain(_ isMeant: (String) -> Bool) {
-    for done in told.elements where isMeant(done.host) { run(done) }
+  /// Tells all hosts what is kept, one portion in a turn; what is new meanwhile is kept behind it.
+  private func tellAgain(from place: Int) {
+    timers.cancel(portionTimer)
+    guard flow == .repeating else { return }
+    guard let next = tellPortion(from: place, where: { held[$0] == nil }) else { return flow = .open }
+    portionTimer = timers.after(.zero) { [weak self] in self?.tellAgain(from: next) }
+  }
+
+  /// The same for one host.
+  private func tellAgain(from place: Int, only host: String) {
+    guard flow == .open, held[host] == .repeating else { return }
+    guard let next = tellPortion(from: place, where: { $0 == host }) else { return held[host] = nil }
+    timers.after(.zero) { [weak self] in self?.tellAgain(from: next, only: host) }
+  }
+
+  /// Returns the place of what follows; nil where nothing does.
+  private func tellPortion(from place: Int, where isMeant: (String) -> Bool) -> Int? {
+    var turn = FleetTurn()
+    let all = told
+    return all.look(from: place, while: { turn.takes($0) }, { if isMeant($0.host) { run($0) } })
   }
 }
 

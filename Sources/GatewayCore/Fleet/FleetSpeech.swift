@@ -27,6 +27,8 @@ final class FleetSpeech {
   private var watchTimer: Timers.ID?
   /// After so long without a confirmation the first one is said again.
   static let patience: Duration = .seconds(5)
+  /// Goes on with what is said again.
+  private var portionTimer: Timers.ID?
 
   init(_ place: FleetPlace, engine: any FleetEngine, timers: Timers) {
     up = place.key(.up)
@@ -79,19 +81,32 @@ final class FleetSpeech {
   func pause() {
     flow = .lost
     timers.cancel(probeTimer)
+    timers.cancel(portionTimer)
   }
 
-  /// Everything that is not confirmed, before anything new.
+  /// Everything that is not confirmed, before anything new: one portion in a turn.
   func sayAgain() {
-    flow = .open
-    for entry in flights.entries { append(entry) }
-    watch()
+    flow = .repeating
+    sayAgain(behind: 0)
   }
 
   /// The holder misses everything from that number on.
   func sayAgain(from number: UInt64) {
     guard flow == .open else { return }
-    for entry in flights.entries where entry.number >= number { append(entry) }
+    flow = .repeating
+    sayAgain(behind: max(number, 1) - 1)
+  }
+
+  private func sayAgain(behind number: UInt64) {
+    timers.cancel(portionTimer)
+    guard flow == .repeating else { return }
+    var turn = FleetTurn()
+    let all = flights
+    guard let next = all.look(behind: number, while: { turn.takes($0) }, { append($0) }) else {
+      flow = .open
+      return watch()
+    }
+    portionTimer = timers.after(.zero) { [weak self] in self?.sayAgain(behind: next - 1) }
   }
 
   /// What was lost on its way, and has nothing behind it, nobody misses: it is said again where nothing is confirmed for long,
@@ -110,7 +125,7 @@ final class FleetSpeech {
 
   private func append(_ entry: FleetUpEntry) {
     engine.append(entry.fields, to: up, at: nil) { [weak self] outcome in
-      guard let self, case .refused = outcome, flow == .open else { return }
+      guard let self, case .refused = outcome, flow == .open || flow == .repeating else { return }
       flow = .refused
       probeLater()
     }

@@ -51,7 +51,7 @@ final class FleetWriter {
     conversation = opened.conversation
     self.timers = timers
     self.tap = tap
-    replies = FleetReplies(opened.conversation, own, place, engine: engine)
+    replies = FleetReplies(opened.conversation, own, place, engine: engine, timers: timers)
     carrier = FleetCarrier(tries, timers: timers, wall: wall)
     calls = FleetCalls(tap, replies, carrier, outcomes, confirmed: confirmed, check: check)
     carrier.onDue = { [weak self] in

@@ -105,6 +105,26 @@ import Testing
     #expect(Array(saidInterests.dropFirst(1_299)) == interests.dropFirst().map { FleetUpEntry.Call.drop($0) })
   }
 
+  @Test func thousandsOfCallsAreSaidAgainInPortionsAndWhatIsNewBehindThem() {
+    scene.open(scene.take("b"))
+    let channel = dial()
+    scene.engine.way.isOpen = false
+    scene.engine.cut()
+    for number in 1...2_500 { channel.write(message("\(number)"), ack: nil) }
+    scene.engine.way.isOpen = true
+    var most = 0
+    while !channel.isOpen, let next = scene.timers.nextDeadline {
+      if next > scene.time.now { scene.time.advance(by: next - scene.time.now) }
+      let before = scene.engine.asked
+      scene.timers.fire()
+      most = max(most, scene.engine.asked - before)
+    }
+    channel.write(message("new"), ack: nil)
+    #expect(max(most, scene.settleCountingCalls()) <= FleetTurn.limit.count + 8)
+    let again = (1...2_500).map { "2/\($0) \($0)" }
+    #expect(said == again + ["2/2501 new"])
+  }
+
   @Test func anInterestThatWasRefusedIsSaidAgainForWhoeverWantsItNext() {
     scene.open(scene.take("b"))
     let channel = dial()

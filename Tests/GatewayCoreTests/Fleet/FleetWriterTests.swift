@@ -298,6 +298,56 @@ import Testing
     #expect(told() == [.written(upTo: 1), .written(upTo: 2)])
   }
 
+  /// Tells a host thousands of answers, of which the engine has only those of before.
+  private func tellThousands(_ host: String) {
+    for number in 1...1_500 as ClosedRange<UInt64> {
+      let call = FleetUpEntry.Call.want(Interest(.name(ExactText("\(number)"))))
+      writer.take(FleetUpEntry(host: host, life: 1, conversation: conversation, number: number, call: call))
+    }
+    mayWrite()
+    scene.settle()
+    for number in 1...1_500 {
+      writer.heard(reply: .answered(Interest(.name(ExactText("\(number)"))), refusal: nil))
+    }
+  }
+
+  private func answered(_ host: String) -> [FleetReplyEntry.Call] {
+    told(host).filter { if case .answered = $0 { true } else { false } }
+  }
+
+  private let allAnswers = (1...1_500).map {
+    FleetReplyEntry.Call.answered(Interest(.name(ExactText("\($0)"))), refusal: nil)
+  }
+
+  @Test func thousandsOfRepliesAreToldAgainInPortionsAndWhatIsNewBehindThem() {
+    writer.engineLost()
+    tellThousands("b")
+    #expect(answered("b") == [])
+    let before = scene.engine.asked
+    writer.heal()
+    #expect(scene.engine.asked - before == FleetTurn.limit.count)
+    let new = Interest(.name(ExactText("new")))
+    writer.take(FleetUpEntry(host: "b", life: 1, conversation: conversation, number: 1_501, call: .want(new)))
+    writer.flush()
+    writer.heard(reply: .answered(new, refusal: nil))
+    #expect(scene.settleCountingCalls() <= FleetTurn.limit.count)
+    #expect(answered("b") == allAnswers + [.answered(new, refusal: nil)])
+  }
+
+  @Test func thousandsOfRepliesToAHostThatCouldNotBeToldAreToldInPortions() {
+    scene.engine.refused = [.done]
+    tellThousands("b")
+    scene.settle()
+    writer.heal()
+    scene.settle()
+    #expect(answered("b") == [])
+    scene.engine.refused = []
+    writer.heal()
+    let most = scene.settleCountingCalls()
+    #expect(most > 1 && most <= FleetTurn.limit.count + 1)
+    #expect(answered("b") == allAnswers)
+  }
+
   @Test func whatTheServerDoesNotTakeIsNotAllReadFromTheEngine() {
     var isTold = false
     writer.onRoom = { isTold = true }
