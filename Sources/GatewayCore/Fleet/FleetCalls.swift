@@ -70,8 +70,10 @@ final class FleetCalls {
     case .decline(let id, let why):
       if questions.take(id) != nil { tap.decline(id, why) }
     case .forget(let ack):
-      if case .host(let host, _, _, _) = item.sender, let number = asks.forget(ack, of: host) {
-        tap.forget(ack: number)
+      switch item.sender {
+      case .host(let host, _, _, _): if let number = asks.forget(ack, of: host) { tap.forget(ack: number) }
+      case .holder: tap.forget(ack: ack)
+      case .adopted, .gone: break
       }
     case .want(let interest): want(interest, item.sender)
     case .drop(let interest): drop(interest, item.sender)
@@ -110,9 +112,7 @@ final class FleetCalls {
   }
 
   private func drop(_ interest: Interest, _ sender: FleetSender) {
-    guard case .host(let host, _, _, _) = sender, wants.drop(interest, host), confirmed.include(interest) else {
-      return
-    }
+    guard let host = sender.hostName, wants.drop(interest, host), confirmed.include(interest) else { return }
     tap.drop(interest)
   }
 
@@ -131,9 +131,10 @@ final class FleetCalls {
     var undoing = leave
     switch sender {
     case .host(let host, _, _, _): undoing = rooms.leave(entering, host, by: leave)
-    // Entered by another host since then.
-    case .holder: if rooms.isHeld(entering) { return }
-    case .adopted: return
+    case .gone(let host):
+      guard rooms.isHeld(entering, by: host) else { return }
+      undoing = rooms.leave(entering, host, by: leave)
+    case .adopted, .holder: return
     }
     guard let undoing, !tap.hasEntered(entering), check(undoing.message, undoing.wantsAck) == nil else { return }
     guard undoing.wantsAck else { return tap.write(undoing.message, ack: nil) }
@@ -149,7 +150,7 @@ final class FleetCalls {
       replies.tell(host, .refused(number: number, problem), row.map { [$0: end.row] } ?? [:], life: life)
       unseen.append(FleetUnseen.Write(sender: .host(host, life: life, number: number, row: nil), isAll: true))
     case .adopted(let name): self.end(name, end)
-    case .holder: break
+    case .gone, .holder: break
     }
   }
 
@@ -182,12 +183,14 @@ final class FleetCalls {
 
   // MARK: - What becomes of it
 
-  /// What the link has taken by now is written, as far as the server's machine has it.
-  func noteSeen() {
+  /// What the link has taken by now is written, as far as the server's machine has it. Returns of how much that was noted.
+  func noteSeen(atMost limit: Int) -> Int {
+    var count = 0
     let unsent = tap.unsentBytes
     var numbers: [String: (life: UInt64, last: UInt64)] = [:]
     var ends: [String: [String: FleetBoxRow]] = [:]
-    while let write = unseen.takeSeen(unsent: unsent) {
+    while count < limit, let write = unseen.takeSeen(unsent: unsent) {
+      count += 1
       if case .host(let host, let life, let number, let row) = write.sender {
         if life >= numbers[host]?.life ?? 0 { numbers[host] = (life, number) }
         if write.isAll, let row { ends[host, default: [:]][row] = FleetOutcomes.Outcome.written.end.row }
@@ -197,12 +200,11 @@ final class FleetCalls {
     for (host, written) in numbers.sorted(by: { $0.key < $1.key }) {
       replies.tell(host, .written(upTo: written.last), ends[host] ?? [:], life: written.life)
     }
+    return count
   }
 
   /// The server has said something about what was written for a host.
   func heard(reply call: FleetReplyEntry.Call) {
-    // What it answers was written.
-    noteSeen()
     switch call {
     case .acknowledged(let id, let answer):
       if let ask = asks.take(id) { finish(ask, .acknowledged(answer)) }
@@ -257,11 +259,14 @@ final class FleetCalls {
   /// What a host of an earlier life wanted, entered, asked and was asked is over, but for its durable sends. Returns what is
   /// to be done about it, behind what waits: another host may be about to enter what it had entered.
   func abandon(_ host: String) -> [FleetCallQueue.Item] {
-    for interest in wants.dropAll(of: host) where confirmed.include(interest) { tap.drop(interest) }
+    // At once: nothing more is asked of it.
+    for interest in wants.dropAnswers(of: host) where confirmed.include(interest) { tap.drop(interest) }
     for id in questions.abandon(host) { tap.decline(id, .abandoned) }
-    for number in asks.abandon(host) { tap.forget(ack: number) }
-    return rooms.dropAll(of: host).map { entering, leave in
-      FleetCallQueue.Item(.holder, .leave(leave, of: entering.message))
+    let drops = wants.interests(of: host).map { FleetCallQueue.Item(.gone(host), .drop($0)) }
+    let forgotten = asks.abandon(host).map { FleetCallQueue.Item(.holder, .forget(ack: $0)) }
+    let leaves = rooms.held(by: host).map { entering, leave in
+      FleetCallQueue.Item(.gone(host), .leave(leave, of: entering.message))
     }
+    return drops + forgotten + leaves
   }
 }

@@ -82,19 +82,18 @@ struct FleetRooms {
     return undo(entering, by: leave)
   }
 
-  /// A host is gone. Returns what no other one holds and what undoes it, in the order in which it was entered.
-  mutating func dropAll(of host: String) -> [(entering: Entering, leave: PreparedLeave)] {
-    guard let gone = hosts.removeValue(forKey: host) else { return [] }
-    var undone: [(number: UInt64, entering: Entering, leave: PreparedLeave)] = []
-    for entering in gone.entered {
-      guard let hold = release(entering, host) else { continue }
-      if let leave = undo(entering, by: hold.leave) { undone.append((hold.number, entering, leave)) }
+  /// What a host holds, in the order in which it was entered, and what undoes it if the host does not live to say so.
+  func held(by host: String) -> [(entering: Entering, leave: PreparedLeave?)] {
+    let all = (hosts[host]?.entered ?? []).compactMap { entering in
+      rooms[entering]?.holds[host].map { (number: $0.number, entering: entering, leave: $0.leave) }
     }
-    undone.sort { $0.number < $1.number }
-    return undone.map { (entering: $0.entering, leave: $0.leave) }
+    return all.sorted { $0.number < $1.number }.map { (entering: $0.entering, leave: $0.leave) }
   }
 
   /// Whether a host holds it.
+  func isHeld(_ entering: Entering, by host: String) -> Bool { rooms[entering]?.holds[host] != nil }
+
+  /// Whether any host does. For tests.
   func isHeld(_ entering: Entering) -> Bool { rooms[entering] != nil }
 
   @discardableResult

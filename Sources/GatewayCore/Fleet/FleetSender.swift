@@ -4,7 +4,9 @@ enum FleetSender: Equatable {
   case host(String, life: UInt64, number: UInt64, row: String?)
   /// The fleet, for a host that died: a durable send, by the name of its row.
   case adopted(String)
-  /// The holder's own, for a host that is gone.
+  /// A host whose life is over, of which something is undone.
+  case gone(String)
+  /// The holder's own.
   case holder
 
   /// The life of the host; nil for the fleet's.
@@ -15,7 +17,7 @@ enum FleetSender: Equatable {
     switch self {
     case .adopted(let name): name
     case .host(let host, _, _, let row?): "\(host)/\(row)"
-    case .host(_, _, _, nil), .holder: nil
+    case .host(_, _, _, nil), .gone, .holder: nil
     }
   }
 
@@ -24,7 +26,15 @@ enum FleetSender: Equatable {
     switch self {
     case .adopted(let name): FleetSend.parts(of: name)?.id
     case .host(_, _, _, let row): row
-    case .holder: nil
+    case .gone, .holder: nil
+    }
+  }
+
+  /// The host that holds what is taken back; nil for the fleet and the holder.
+  var hostName: String? {
+    switch self {
+    case .host(let host, _, _, _), .gone(let host): host
+    case .adopted, .holder: nil
     }
   }
 }

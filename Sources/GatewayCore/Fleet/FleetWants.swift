@@ -59,10 +59,13 @@ struct FleetWants {
     return true
   }
 
-  /// A host is gone. Returns what no other one wants.
-  mutating func dropAll(of host: String) -> Set<Interest> {
-    (interests[host] ?? []).filter { drop($0, host) }
+  /// A host answers no more. Returns what no other one answers.
+  mutating func dropAnswers(of host: String) -> Set<Interest> {
+    (interests[host] ?? []).filter { $0.answers && drop($0, host) }
   }
+
+  /// All that a host wants.
+  func interests(of host: String) -> Set<Interest> { interests[host] ?? [] }
 
   /// The server has answered. Returns the hosts that are to hear it; one that was refused may ask again.
   mutating func answered(_ interest: Interest, isAgreed: Bool) -> [String] {

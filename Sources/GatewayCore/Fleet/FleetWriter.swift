@@ -27,6 +27,8 @@ final class FleetWriter {
   private var look = EarliestTimer()
   /// What was dealt with since the last look, which comes with the next turn while something waits.
   private var turn = FleetTurn()
+  /// The same of what was noted that the server's machine has.
+  private var seenInTurn = 0
 
   /// No more waits than is taken from the engine, where it was more.
   var onRoom: () -> Void = {}
@@ -42,6 +44,8 @@ final class FleetWriter {
 
   /// Bytes that the link has not taken, beyond which nothing more is written.
   static let unsentLimit = 1 << 20
+  /// Of so many calls it is noted in one turn that the server's machine has them.
+  static let seenPortion = 512
 
   init(
     _ opened: FleetOpened, _ own: FleetOwn, _ place: FleetPlace, engine: any FleetEngine, timers: Timers, tap: FleetTap,
@@ -142,11 +146,17 @@ final class FleetWriter {
   private func lookAgain(after delay: Duration) {
     look.rang()
     guard state != .over else { return }
-    calls.noteSeen()
+    seenInTurn = 0
+    noteSeen()
     turn = FleetTurn()
     let isCutOff = writeOn()
     guard isBusy else { return }
     lookLater(isCutOff ? .zero : min(max(delay * 2, .milliseconds(1)), .milliseconds(10)))
+  }
+
+  private func noteSeen() {
+    seenInTurn += calls.noteSeen(atMost: Self.seenPortion - seenInTurn)
+    if seenInTurn == Self.seenPortion { lookLater(.zero) }
   }
 
   /// Returns whether it stopped because the turn is over, and not because the link takes nothing more.
@@ -170,7 +180,11 @@ final class FleetWriter {
   // MARK: - What the server says
 
   /// Something about what was written for a host.
-  func heard(reply call: FleetReplyEntry.Call) { calls.heard(reply: call) }
+  func heard(reply call: FleetReplyEntry.Call) {
+    // What it answers was written.
+    noteSeen()
+    calls.heard(reply: call)
+  }
 
   /// It does not want an answer any more.
   func heard(withdrawal ack: UInt64) { calls.heard(withdrawal: ack) }

@@ -38,15 +38,17 @@ import Testing
     #expect(rooms.leave(entering("1"), "a", by: leave("1")) == nil)
   }
 
-  @Test func whatAGoneHostHeldIsUndoneInItsOrder() {
+  @Test func whatAHostHoldsIsKnownInItsOrder() {
     var rooms = FleetRooms()
     for number in 0..<50 { rooms.enter(entering("\(number)"), "a", leave: leave("\(number)")) }
     rooms.enter(entering("none"), "a", leave: nil)
     rooms.enter(entering("7"), "b", leave: nil)
-    let undone = rooms.dropAll(of: "a")
-    #expect(undone.map(\.leave) == (0..<50).filter { $0 != 7 }.map { leave("\($0)") })
-    #expect(rooms.dropAll(of: "a").isEmpty && !rooms.isHeld(entering("none")) && rooms.isHeld(entering("7")))
-    #expect(rooms.dropAll(of: "b").map(\.leave) == [leave("7")])
+    let held = rooms.held(by: "a")
+    #expect(held.map(\.entering) == (0..<50).map { entering("\($0)") } + [entering("none")])
+    let undone = held.compactMap { rooms.leave($0.entering, "a", by: $0.leave) }
+    #expect(undone == (0..<50).filter { $0 != 7 }.map { leave("\($0)") })
+    #expect(rooms.held(by: "a").isEmpty && !rooms.isHeld(entering("none")) && rooms.isHeld(entering("7"), by: "b"))
+    #expect(rooms.leave(entering("7"), "b", by: nil) == leave("7"))
   }
 
   @Test func messagesAreEqualWhereAllBytesAre() {

@@ -33,10 +33,11 @@ import Testing
     _ = wants.want(Interest(.all), "hears")
     #expect(wants.answerers(of: "load") == ["a", "b", "c"])
     #expect(wants.answerers(of: "log") == ["a", "b"])
-    #expect(wants.dropAll(of: "b") == [glob])
+    #expect(wants.dropAnswers(of: "b") == [glob])
     #expect(wants.answerers(of: "log") == ["a"])
-    #expect(wants.dropAll(of: "a").count == 1)
+    #expect(wants.dropAnswers(of: "a").count == 1)
     #expect(wants.answerers(of: "log") == [])
+    #expect(wants.dropAnswers(of: "hears") == [] && wants.interests(of: "hears") == [Interest(.all)])
   }
 
   @Test func aHostAnswersByACertainNumberOfPatterns() {

@@ -515,6 +515,35 @@ import Testing
     #expect(sink.takeAll() == ["join", "join"])
   }
 
+  @Test func whatAGoneHostWantedIsTakenBackInPortions() {
+    for number in 1...2_500 as ClosedRange<UInt64> {
+      let interest = Interest(.name(ExactText("\(number)")))
+      writer.take(FleetUpEntry(host: "b", life: 1, conversation: conversation, number: number, call: .want(interest)))
+    }
+    mayWrite()
+    scene.turn(by: .milliseconds(50))
+    #expect(sink.takeAll().count == 2_500)
+    writer.noteLife(2, of: "b")
+    var counts: [Int] = []
+    while scene.timers.nextDeadline.map({ $0 <= scene.time.now }) ?? false {
+      scene.timers.fire()
+      counts.append(sink.takeAll().count)
+    }
+    #expect(counts.filter { $0 > 0 } == [1_000, 1_000, 500])
+  }
+
+  @Test func thousandsOfSendsThatTheServerHasAtOnceAreToldInPortions() {
+    mayWrite()
+    sink.cost = 1
+    for number in 1...1_500 as ClosedRange<UInt64> { say(number, "m", row: "\(number)") }
+    scene.turn(by: .milliseconds(50))
+    #expect(told() == [])
+    sink.unsentBytes = 0
+    scene.turn(by: .milliseconds(50))
+    let portion = UInt64(FleetWriter.seenPortion)
+    #expect(told() == [.written(upTo: portion), .written(upTo: portion * 2), .written(upTo: 1_500)])
+  }
+
   @Test func aQuestionThatAGoneHostWasAskedIsGivenUp() {
     mayWrite()
     want(Interest(.all, answers: true), "b")
