@@ -17,6 +17,19 @@ struct SortedSet<Element: Comparable> {
 
   func contains(_ element: Element) -> Bool { place(of: element) != nil }
 
+  var last: Element? { blocks.last?.last }
+
+  /// The first one behind an element, which may be gone by now; nil: the first of all.
+  func first(behind element: Element?) -> Element? {
+    guard let element else { return blocks.first?.first }
+    let block = block(for: element)
+    guard block < blocks.count else { return nil }
+    let all = blocks[block]
+    let index = Self.index(where: { element < all[$0] }, all.count)
+    if index < all.count { return all[index] }
+    return block + 1 < blocks.count ? blocks[block + 1].first : nil
+  }
+
   /// So many at most that stand behind an element, which may be gone by now; nil: the first of all.
   func next(_ limit: Int, behind element: Element?) -> [Element] {
     var found: [Element] = []
@@ -70,8 +83,6 @@ struct SortedSet<Element: Comparable> {
     count -= first.count
     return first
   }
-
-  mutating func removeAll() { (blocks, count) = ([], 0) }
 
   /// The last block that does not begin behind an element, or the first one.
   private func block(for element: Element) -> Int {

@@ -58,17 +58,24 @@ final class FleetBox {
   private(set) var host: String
   private let engine: any FleetEngine
   private let timers: Timers
-  private var rows: [UInt64: Row] = [:]
-  private var numbers: [String: UInt64] = [:]
-  /// Fresh rows that are to be put, in their order.
-  private var toPut = Ring<UInt64>()
+  private var rows = IncrementalTable<UInt64, Row>()
+  private var numbers = IncrementalTable<String, UInt64>()
+  /// The numbers of all rows, and below those of the ones that are looked for again and again among very many.
+  private var all = SortedSet<UInt64>()
+  private var fresh = SortedSet<UInt64>()
+  /// Of rows whose outcome is looked for now and then.
+  private var lookedFor = SortedSet<UInt64>()
+  /// Fresh rows behind it are to be put; nil: all. The others were, or are put again with the next sign of life.
+  private var lastPut: UInt64?
   /// What was put and has no answer.
   private var putting = (count: 0, bytes: 0)
   private var putAgain: Timers.ID?
   /// Looks for what is withheld since this turn.
   private var lookSoon: Timers.ID?
   /// Names of rows that the engine may still have.
-  private var leaving: Set<String> = []
+  private var leaving = SortedSet<String>()
+  /// Goes on with their removal.
+  private var removing: Timers.ID?
   /// The engine did not remove some of them: it is asked again with the next sign of life.
   private var isRemovalRefused = false
   private var state = State.absent
@@ -76,6 +83,8 @@ final class FleetBox {
   private var round = 0
   /// Rows that are looked for in one go.
   static let portion = 64
+  /// Most rows that are removed at once.
+  static let removalPortion = 1_000
   /// Most that is put at once: what else is asked of the engine stands behind it.
   static let putLimit = (count: 256, bytes: 1 << 20)
 
@@ -115,7 +124,7 @@ final class FleetBox {
     guard known == nil || known?.place == .withheld else { return }
     let name = add(number, fields, .fresh, instead: known)
     leaving.remove(name)
-    toPut.append(number)
+    if let last = lastPut, number <= last { lastPut = number > 0 ? number - 1 : nil }
     // What earlier processes left is put again before anything new: then a holder that adopts both knows their order.
     putOn()
   }
@@ -146,16 +155,18 @@ final class FleetBox {
 
   /// This host takes part no more: nothing of it is left to others.
   func withdraw() {
-    let own = rows
-    (rows, numbers) = ([:], [:])
-    leaving.formUnion(own.values.map(\.name))
+    let own = all.all.compactMap { number in rows[number].map { (number: number, row: $0) } }
+    let adopted = own.filter { $0.row.place == .adopted }
+    (rows, numbers) = (IncrementalTable(), IncrementalTable())
+    (all, fresh, lookedFor) = (SortedSet(), SortedSet(), SortedSet())
+    for one in own { leaving.insert(one.row.name) }
     if engine.server != nil {
-      remove(leaving.sorted())
+      remove(Array(leaving.all))
       // Where this host's user may: what the one that holds has read already is written all the same.
-      let adopted = own.values.filter { $0.place == .adopted }.map { adoptedName($0.name) }
-      if !adopted.isEmpty { engine.remove(adopted.sorted(), of: place.key(.adopted)) { _ in } }
+      let names = adopted.map { adoptedName($0.row.name) }
+      if !names.isEmpty { engine.remove(names.sorted(), of: place.key(.adopted)) { _ in } }
     }
-    for (number, row) in own.sorted(by: { $0.key < $1.key }) where row.place == .adopted { onNews(.returned(number)) }
+    for one in adopted { onNews(.returned(one.number)) }
     lifeEnded()
   }
 
@@ -165,7 +176,15 @@ final class FleetBox {
     let name = fields.text("id") ?? String(number)
     rows[number] = Row(name: name, fields: fields, place: place, isPutting: known?.isPutting ?? false)
     numbers[name] = number
+    all.insert(number)
+    move(number, to: place)
     return name
+  }
+
+  private func move(_ number: UInt64, to place: Place) {
+    rows[number]?.place = place
+    if place == .fresh { fresh.insert(number) } else { fresh.remove(number) }
+    if place.isLookedFor { lookedFor.insert(number) } else { lookedFor.remove(number) }
   }
 
   /// Returns its name; nil where there is none.
@@ -173,6 +192,9 @@ final class FleetBox {
   private func forget(_ number: UInt64) -> String? {
     guard let row = rows.removeValue(forKey: number) else { return nil }
     numbers[row.name] = nil
+    all.remove(number)
+    fresh.remove(number)
+    lookedFor.remove(number)
     return row.name
   }
 
@@ -182,6 +204,15 @@ final class FleetBox {
       guard let self, case .done = outcome, rows[number]?.place == .withheld else { return }
       forget(number)
     }
+  }
+
+  /// Has all that is leaving removed, so much of it in a turn.
+  private func removeLeaving(behind last: String? = nil) {
+    timers.cancel(removing)
+    let names = leaving.next(Self.removalPortion, behind: last)
+    guard let end = names.last, engine.server != nil else { return }
+    remove(names)
+    removing = timers.after(.zero) { [weak self] in self?.removeLeaving(behind: end) }
   }
 
   private func remove(_ names: [String]) {
@@ -200,8 +231,9 @@ final class FleetBox {
   /// Puts what is fresh, as much at a time as is let.
   private func putOn() {
     while isSettled, engine.server != nil, putting.count < Self.putLimit.count, putting.bytes < Self.putLimit.bytes,
-      let number = toPut.popFirst()
+      let number = fresh.first(behind: lastPut)
     {
+      lastPut = number
       if let row = rows[number], row.place == .fresh, !row.isPutting { put(number, row) }
     }
   }
@@ -219,7 +251,7 @@ final class FleetBox {
       switch outcome {
       case .done:
         guard rows[number]?.place == .fresh else { break }
-        rows[number]?.place = .boxed
+        move(number, to: .boxed)
         onNews(.boxed(number))
       case .fenced: onFenced(life)
       case .refused(let refusal): if rows[number] != nil { onNews(.refused(number, refusal)) }
@@ -236,10 +268,7 @@ final class FleetBox {
   }
 
   private func putFresh() {
-    toPut = Ring()
-    for number in rows.filter({ $0.value.place == .fresh && !$0.value.isPutting }).keys.sorted() {
-      toPut.append(number)
-    }
+    lastPut = nil
     putOn()
   }
 
@@ -254,8 +283,9 @@ final class FleetBox {
   func rename(_ host: String) {
     lifeEnded()
     self.host = host
-    let adopted = rows.filter { $0.value.place == .adopted }.keys.sorted()
-    for (number, row) in rows where row.place != .withheld { rows[number]?.place = .fresh }
+    let own = all.all.filter { self.rows[$0]?.place != .withheld }
+    let adopted = own.filter { self.rows[$0]?.place == .adopted }
+    for number in own { move(number, to: .fresh) }
     for number in adopted { onNews(.returned(number)) }
   }
 
@@ -268,7 +298,7 @@ final class FleetBox {
   }
 
   func engineGained() {
-    if !leaving.isEmpty { remove(leaving.sorted()) }
+    removeLeaving()
     // Another server may not have what the last one had, nor the same one that has followed another meanwhile.
     settleAgain()
   }
@@ -276,7 +306,7 @@ final class FleetBox {
   /// Looks where each row is.
   private func settle(in life: UInt64, _ unknown: [String]) {
     beginRound(.settling(life: life, unknown: unknown))
-    settle(rows.keys.sorted()[...])
+    settle(behind: nil, upTo: all.last)
   }
 
   /// The same once more in the present life: what was not read is read then.
@@ -288,10 +318,11 @@ final class FleetBox {
     }
   }
 
-  private func settle(_ known: ArraySlice<UInt64>) {
-    let own = known.prefix(Self.portion).compactMap { number in rows[number].map { (number, $0.name) } }
-    guard known.isEmpty else {
-      return look(for: own) { [weak self] in self?.settle(known.dropFirst(Self.portion)) }
+  /// - Parameter end: what is put behind it meanwhile is fresh, as everything that is new.
+  private func settle(behind last: UInt64?, upTo end: UInt64?) {
+    let next = all.next(Self.portion, behind: last).filter { $0 <= end ?? 0 }
+    if let last = next.last {
+      return look(for: next) { [weak self] in self?.settle(behind: last, upTo: end) }
     }
     readUnknown { [weak self] in
       guard let self, case .settling(let life, _) = state else { return }
@@ -302,7 +333,8 @@ final class FleetBox {
   }
 
   /// Finds where rows are that this host knows. What still waits is not read for that: there may be much of it.
-  private func look(for own: [(UInt64, String)], _ done: @escaping () -> Void) {
+  private func look(for numbers: [UInt64], _ done: @escaping () -> Void) {
+    let own = numbers.compactMap { number in rows[number].map { (number, $0.name) } }
     guard let life, !own.isEmpty else { return done() }
     let present = round
     // In this order: an outcome brings a row back into the box, and what takes it from there ends the life.
@@ -350,7 +382,7 @@ final class FleetBox {
       onNews(.outcome(number, fields))
       finish(number)
     case (_, true):
-      rows[number]?.place = .adopted
+      move(number, to: .adopted)
       if row.place != .adopted {
         if row.place == .fresh { onNews(.boxed(number)) }
         onNews(.adopted(number))
@@ -358,11 +390,11 @@ final class FleetBox {
     case (.waiting, false) where row.place == .withheld: removeWithheld(number, row.name)
     case (.missing, false) where row.place == .withheld: if !row.isPutting { forget(number) }
     case (.waiting, false):
-      rows[number]?.place = .boxed
+      move(number, to: .boxed)
       if row.place == .fresh { onNews(.boxed(number)) }
       if row.place == .adopted { onNews(.returned(number)) }
     case (.missing, false):
-      rows[number]?.place = .fresh
+      move(number, to: .fresh)
       if row.place == .adopted { onNews(.returned(number)) }
     }
   }
@@ -385,22 +417,21 @@ final class FleetBox {
   func look() {
     if isRemovalRefused {
       isRemovalRefused = false
-      remove(leaving.sorted())
+      removeLeaving()
     }
     guard case .settled(_, isLooking: false) = state else { return }
     putFresh()
-    look(at: rows.filter { $0.value.place.isLookedFor }.keys.sorted()[...])
+    look(behind: nil)
   }
 
-  private func look(at numbers: ArraySlice<UInt64>) {
-    let own = numbers.prefix(Self.portion).compactMap { number in rows[number].map { (number, $0.name) } }
-    guard !own.isEmpty, case .settled(let life, _) = state else { return }
+  private func look(behind last: UInt64?) {
+    let next = lookedFor.next(Self.portion, behind: last)
+    guard let end = next.last, case .settled(let life, _) = state else { return }
     state = .settled(life: life, isLooking: true)
-    look(for: own) { [weak self] in
+    look(for: next) { [weak self] in
       guard let self else { return }
       state = .settled(life: life, isLooking: false)
-      let rest = numbers.dropFirst(Self.portion)
-      if rest.isEmpty { putFresh() } else { look(at: rest) }
+      if lookedFor.first(behind: end) == nil { putFresh() } else { look(behind: end) }
     }
   }
 }

@@ -22,6 +22,8 @@ import Testing
       #expect(set.next(300, behind: last) == Array(model.sorted().drop { $0 <= last }.prefix(300)))
     }
     #expect(set.next(10, behind: nil) == Array(model.sorted().prefix(10)))
+    for last in -1...3_000 { #expect(set.first(behind: last) == set.next(1, behind: last).first) }
+    #expect(set.first(behind: nil) == model.min() && set.last == model.max())
   }
 
   @Test func whatComesInItsOrderFillsBlocks() {

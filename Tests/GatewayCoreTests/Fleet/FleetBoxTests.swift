@@ -220,6 +220,21 @@ import Testing
     #expect(scene.store.rows(of: box) == [:])
   }
 
+  @Test func thousandsOfRowsThatEndedWhileTheEngineWasAwayAreRemovedInPortions() {
+    let count = UInt64(FleetBox.removalPortion * 2 + 1)
+    for number in 1...count { link.box.put(number, FleetFields()) }
+    _ = takeNotes()
+    scene.engine.way.isOpen = false
+    scene.engine.cut()
+    scene.settle()
+    for number in 1...count { link.box.finish(number) }
+    scene.engine.largestRemoval = 0
+    scene.engine.way.isOpen = true
+    scene.turn(by: .seconds(1))
+    #expect(scene.store.rows(of: box) == [:])
+    #expect(scene.engine.largestRemoval == FleetBox.removalPortion)
+  }
+
   @Test func moreRowsThanAreAskedForAtOnceAreAllLookedFor() {
     let count = UInt64(FleetBox.portion * 2 + 1)
     for number in 1...count { link.box.put(number, FleetFields()) }
@@ -287,6 +302,26 @@ import Testing
     scene.engine.isCopied = true
     scene.turn(by: .seconds(2))
     #expect(takeNotes() == ["boxed 7"])
+  }
+
+  @Test func aSendThatMayBePutAgainIsPutThoughLaterOnesAreThereAlready() {
+    for number in [6, 7, 9] as [UInt64] { link.box.put(number, FleetFields()) }
+    #expect(takeNotes() == ["boxed 6", "boxed 7", "boxed 9"])
+    link.box.withhold(7, FleetFields())
+    link.box.put(7, FleetFields())
+    link.box.put(8, FleetFields())
+    #expect(takeNotes() == ["boxed 7", "boxed 8"])
+  }
+
+  @Test func whatTheEngineHasNoRoomForIsPutAgainInItsOrderWithTheNextSignOfLife() {
+    scene.engine.refused = [.put]
+    for number in 1...3 as ClosedRange<UInt64> { link.box.put(number, FleetFields()) }
+    #expect(takeNotes().count == 3)
+    scene.engine.refused = []
+    link.box.put(4, FleetFields())
+    #expect(takeNotes() == ["boxed 4"])
+    scene.turn(by: .seconds(11))
+    #expect(takeNotes() == ["boxed 1", "boxed 2", "boxed 3"])
   }
 
   @Test func manySendsArePutInPortions() {

@@ -50,6 +50,8 @@ final class FleetMemoryEngine: FleetEngine, FleetStoreListener {
   var read: Set<FleetKey> = []
   /// Most bytes of rows that were read at once.
   private(set) var largestRead = 0
+  /// Most rows that were to be removed at once.
+  var largestRemoval = 0
   /// What they do not confirm.
   var uncopied: Set<FleetStepName> = []
   /// What this host may not do.
@@ -243,6 +245,7 @@ final class FleetMemoryEngine: FleetEngine, FleetStoreListener {
   }
 
   func remove(_ names: [String], of key: FleetKey, _ done: @escaping (FleetOutcome<Void>) -> Void) {
+    largestRemoval = max(largestRemoval, names.count)
     let isRefused = isRemovalRefused
     call({ isRefused ? .refused(.forbidden("this user has no permissions")) : .done($0.remove(names, of: key)) }, done)
   }
