@@ -342,7 +342,7 @@ final class FleetServerExamination {
     }
   }
 
-  private func copiesSeen(of count: Int, _ confirming: Int, within limit: Int) {
+  private func copiesSeen(of count: Int, _ confirming: Int, within limit: Int64) {
     let seen =
       "\(count) \(count == 1 ? "replica is" : "replicas are") connected, \(confirming) confirmed an entry within \(limit) ms, and \(options.copies) must (`copies`)."
     guard confirming >= options.copies else {
