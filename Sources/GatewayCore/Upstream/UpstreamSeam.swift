@@ -184,7 +184,8 @@ protocol UpstreamChannel: AnyObject {
   var isRecovered: Bool { get }
   /// Bytes accepted but not yet taken by the kernel.
   var unsentBytes: Int { get }
-  /// Whether the kernel refused bytes the last time they were offered, so that what is written now waits.
+  /// Whether the kernel refused bytes the last time they were offered, so that what is written now waits. Where there are
+  /// `confirmations`: whether as much is not confirmed as may be, or nothing can be said now.
   var isCongested: Bool { get }
   /// How far what was written has come, where it is not sent before somebody else has confirmed it; nil where the kernel's
   /// word counts. It is the one or the other from `channelOpened` on.
@@ -216,6 +217,12 @@ extension UpstreamChannel {
   /// A kind with a transport for each conversation.
   var unsentSends: UnsentSends? { nil }
   var confirmations: WriteConfirmations? { nil }
+
+  /// Whether commands wait in their queue, where they expire, give way and can be taken back, because what is written now
+  /// would wait for somebody else to confirm what was written before. A server that takes nothing has the bytes of a link of
+  /// this host alone before it already.
+  var holdsCommands: Bool { confirmations != nil && isCongested }
+
   var isAwaitedByOthers: Bool { false }
 
   /// A kind that knows no recovery begins afresh each time.

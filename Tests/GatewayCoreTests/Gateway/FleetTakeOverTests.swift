@@ -51,6 +51,34 @@ import Testing
     #expect(told(program.read()) == ["recovered"])
   }
 
+  @Test func sendsBeyondWhatTheFleetHasConfirmedAreNotLostWithTheHolder() throws {
+    let program = try follow(#"{"upstream":"chat"}"#)
+    // Its server takes nothing more.
+    fleet.hosts["a"]?.upstream.channels.last?.unsentBytes = 2 << 20
+    for number in 1...6_000 {
+      program.call("send", #"{"upstream":"chat","event":"e","args":[\#(number)]}"#)
+      if number.isMultiple(of: 1_000) { fleet.turn(by: .milliseconds(20)) }
+    }
+    #expect(fleet.written("a") == [])
+    try takeOver(recovered: false)
+    fleet.turn(by: .seconds(5))
+    let written = fleet.written("b")
+    #expect((1_800...1_910).contains(written.count))
+    #expect(written == (6_001 - written.count...6_000).map { "e [\($0)]" })
+  }
+
+  @Test func whatIsSentWhileTheStoreIsAwayExpiresAsAnywhere() throws {
+    let program = try follow(#"{"upstream":"chat"}"#)
+    fleet.store.stop()
+    fleet.turn(by: .milliseconds(100))
+    program.call("send", #"{"upstream":"chat","event":"short","ttl":500}"#)
+    program.call("send", #"{"upstream":"chat","event":"long"}"#)
+    fleet.turn(by: .seconds(1))
+    fleet.store.start()
+    fleet.turn(by: .seconds(5))
+    #expect(fleet.written("a") == ["long []"])
+  }
+
   @Test func roomsAreEnteredAgainAfterATakeOver() throws {
     _ = try follow(#"{"upstream":"chat","enter":[{"event":"join","args":["ops"]}]}"#)
     #expect(fleet.written("a") == [#"join ["ops"]"#])

@@ -51,6 +51,29 @@ import Testing
     #expect(client.read() == [#"{"jsonrpc":"2.0","id":2,"result":{"args":[1]}}"#])
   }
 
+  @Test func whatWouldWaitAtTheOtherEndOfTheLinkWaitsInTheQueue() {
+    let harness = GatewayHarness()
+    let client = harness.client()
+    client.call("subscribe", #"{"upstream":"chat"}"#)
+    let channel = harness.upstream.channel
+    channel.accept()
+    (channel.confirmed, channel.isCongested) = (0, true)
+    client.read()
+    for more in [#","ttl":1000"#, #","coalesce":"c""#, #","coalesce":"c","args":[2]"#] {
+      #expect(client.call("send", #"{"upstream":"chat","event":"e"\#(more)}"#)[0].contains(#""state":"accepted""#))
+    }
+    client.call("request", #"{"upstream":"chat","event":"ask","timeout":2000}"#, id: 2)
+    client.call("request", Self.request, id: 3)
+    harness.pass(.seconds(3))
+    let end = HarnessClient.values(client.read()).last { $0["id"]?.integerValue == 2 }?["error"]
+    #expect(end?["data"]?["type"]?.stringValue == "UpstreamDown")
+    #expect(end?["data"]?["detail"]?.stringValue == "what was sent before it had not left in time")
+    #expect(channel.written == [])
+    channel.isCongested = false
+    harness.pass(.milliseconds(10))
+    #expect(channel.written.map { $0.split(separator: "#")[0] } == ["e [2]", #"ask ["x"]"#])
+  }
+
   @Test func aDeadlineBeforeTheWriteIsUpstreamDownAndTheCommandIsTakenBack() {
     let harness = GatewayHarness()
     let client = harness.client()

@@ -178,7 +178,10 @@ extension Delivery {
     if command.wasWritten { return .acknowledgementTimeout }
     if command.isUncommitted { return .notStored(.late) }
     if channel != nil {
-      return .down(UpstreamFailure(.timeout, "an earlier send with retries was not acknowledged in time"))
+      let why =
+        commands.flow.isPaused
+        ? "what was sent before it had not left in time" : "an earlier send with retries was not acknowledged in time"
+      return .down(UpstreamFailure(.timeout, why))
     }
     return .down(connection.lastFailure ?? UpstreamFailure(.timeout, "it was not connected in time"))
   }

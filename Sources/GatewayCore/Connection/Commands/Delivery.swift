@@ -119,6 +119,12 @@ final class Delivery {
     }
     guard let channel else { return now ? .dropped : try enqueue(command) }
     if now, channel.isCongested { return .dropped }
+    if channel.holdsCommands {
+      let submission = try enqueue(command)
+      // It looks for room from now on.
+      flowOn()
+      return submission
+    }
     // What the connector has just prepared needs no other look.
     try checkRoom(command.message.byteCount, of: .user(command.user), on: channel)
     writeOut(command, to: channel)
@@ -240,8 +246,8 @@ final class Delivery {
   // MARK: - The flow of the queue
 
   /// Writes what queued up, in the order it was accepted, from where the flow stopped; of each line of retries only
-  /// what its window has room for. It stops before what is not on disk yet, and pauses when the server would be flooded
-  /// or when many have ended unwritten.
+  /// what its window has room for. It stops before what is not on disk yet, and pauses when the server would be flooded,
+  /// when the channel holds commands, or when many have ended unwritten.
   func drainQueue() {
     commands.flow.isPaused = false
     if commands.queue.hasSuspects { awaitTrial() }
@@ -249,8 +255,10 @@ final class Delivery {
     while let channel, let place = commands.nextToFlow {
       let unsent = channel.unsentBytes
       if isShared { unsentSends(channel).taken(downTo: unsent) }
-      let isAdmitted = commands.flow.admits(
-        place, now: context.time.now, unsentBytes: unsent, handedOver: commands.handedOver.count)
+      let isAdmitted =
+        !channel.holdsCommands
+        && commands.flow.admits(
+          place, now: context.time.now, unsentBytes: unsent, handedOver: commands.handedOver.count)
       guard isAdmitted, ended < Self.endedAtOnce else { return pauseFlow() }
       commands.flow.next = place + 1
       guard let command = commands.takeFree(at: place, window: retryWindow) else { continue }
