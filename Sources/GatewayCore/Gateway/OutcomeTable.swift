@@ -88,7 +88,7 @@ extension LocalError {
     case .acknowledgementTimeout:
       self.init(
         .ackTimeout,
-        "\(Self.writing(connection)), but the server did not acknowledge in time: whether it arrived is unknown.")
+        "\(Self.writing(connection)), but it was not acknowledged in time: whether it arrived is unknown.")
     case .acknowledgementLost(let failure):
       self.init(
         .ackLost,

@@ -51,6 +51,33 @@ import Testing
     #expect(client.read() == [#"{"jsonrpc":"2.0","id":2,"result":{"args":[1]}}"#])
   }
 
+  @Test func aSendThatIsNotConfirmedInTimeIsAnsweredAtItsTimeout() {
+    let harness = GatewayHarness()
+    let client = harness.client()
+    client.call("subscribe", #"{"upstream":"chat"}"#)
+    let channel = harness.upstream.channel
+    channel.accept()
+    channel.confirmed = 0
+    client.read()
+    let params = #"{"upstream":"chat","event":"e","delivery":"sent","timeout":500}"#
+    client.call("send", params, id: 2)
+    harness.pass(.milliseconds(100))
+    client.call("send", params, id: 3)
+    client.call("send", params, id: 4)
+    harness.pass(.milliseconds(390))
+    #expect(client.read() == [])
+    harness.pass(.milliseconds(20))
+    let first = HarnessClient.values(client.read())
+    #expect(first.map { $0["id"]?.integerValue } == [2])
+    #expect(first.first?["error"]?["data"]?["type"]?.stringValue == "AckTimeout")
+    channel.confirmed = 2
+    harness.pass(.seconds(1))
+    let rest = HarnessClient.values(client.read())
+    #expect(rest.map { $0["id"]?.integerValue } == [3, 4])
+    #expect(rest.map { $0["result"]?["state"]?.stringValue } == ["sent", nil])
+    #expect(rest.last?["error"]?["data"]?["type"]?.stringValue == "AckTimeout")
+  }
+
   @Test func whatWouldWaitAtTheOtherEndOfTheLinkWaitsInTheQueue() {
     let harness = GatewayHarness()
     let client = harness.client()

@@ -167,6 +167,10 @@ extension Delivery {
     if commands.takeBack(command) {
       settle(command, whyNotWritten(command))
       flowOn(without: command)
+    } else if case .handedOver(let number) = command.stage, commands.takeHandedOver(number) != nil {
+      // It may have been confirmed since it was looked the last time.
+      let isSent = channel?.confirmations.map { $0.confirmed >= number } ?? false
+      settle(command, isSent ? .written : .acknowledgementTimeout)
     } else if !commands.isLost(command), let ack = commands.land(command)?.ack {
       channel?.forget(ack: ack)
       settle(command, .acknowledgementTimeout)

@@ -213,8 +213,10 @@ final class Delivery {
     channel.write(command.message, ack: ack, entry: command.number)
   }
 
-  /// What the outbox promised is sent when the kernel has it, and not while it may die with our buffer.
+  /// What the outbox promised is sent when the kernel has it, and not while it may die with our buffer. A caller that waits
+  /// for somebody else's word gives up at its deadline.
   private func handOver(_ command: Command, number: UInt64) {
+    armDeadline(command)
     commands.handOver(command, number: number)
     // What one turn writes leaves at the beginning of the next one, before its timers ring.
     if commands.handedOver.count == 1 { lookAfterHandedOver(in: .zero) }
