@@ -5,6 +5,8 @@ protocol StreamContent: AnyObject {
   init(_ request: DialRequest, on context: TransportContext)
   /// What the transport is called.
   var name: String { get }
+  /// Whether what is sent are sends of local programs, which count as such until the kernel takes them.
+  var carriesSends: Bool { get }
   /// Hands on what came, until the receiver has let go or others are due; what is returned is as in
   /// `TransportSocket.Owner.socketReceived`.
   func take(_ bytes: UnsafeRawBufferPointer, of stream: StreamTransport) throws(TransportFailure) -> Int?
@@ -18,6 +20,7 @@ protocol StreamContent: AnyObject {
 /// own.
 final class LineStream: StreamContent {
   let name = "lines"
+  let carriesSends = true
   private var lines: LineBuffer
   /// What the beginning of a line counts as.
   private let memory: MemoryHold
@@ -68,6 +71,8 @@ final class LineStream: StreamContent {
 /// together. Pieces are small, so that others have their turn in the middle of a long answer too.
 final class RESPStream: StreamContent {
   let name = "resp"
+  /// Most of it are events of servers, and all of it is bounded where it is written.
+  let carriesSends = false
   /// Most bytes of a piece: about a dozen entries of a stream.
   private static let pieceLimit = 4 << 10
 

@@ -27,7 +27,8 @@ final class StreamTransport: Transport, TransportSocket.Owner {
   ) {
     self.content = content
     self.receiver = receiver
-    socket = TransportSocket(on: context, to: request, turnLimit: Self.turnLimit)
+    socket = TransportSocket(
+      on: context, to: request, turnLimit: Self.turnLimit, carriesSends: content.carriesSends)
   }
 
   /// Starts to connect; the receiver is not called back from here.

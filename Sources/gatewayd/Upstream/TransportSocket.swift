@@ -72,13 +72,14 @@ final class TransportSocket {
   /// Whether writing has not failed yet, and is still allowed.
   var isWritable: Bool { broken == nil && !isPastLimit }
 
-  init(on context: TransportContext, to request: DialRequest, turnLimit: Int) {
+  /// - Parameter carriesSends: what is written counts of the memory for sends.
+  init(on context: TransportContext, to request: DialRequest, turnLimit: Int, carriesSends: Bool = true) {
     self.context = context
     self.request = request
     self.turnLimit = turnLimit
     output = SendQueue(
       pool: context.blocks, controlLimit: request.answerLimit,
-      memory: MemoryHold(context.memory.send, for: request.account))
+      memory: carriesSends ? MemoryHold(context.memory.send, for: request.account) : nil)
   }
 
   deinit {

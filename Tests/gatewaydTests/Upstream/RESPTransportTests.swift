@@ -38,6 +38,15 @@ struct RESPTransportTests {
     #expect(dialing.binaries.allSatisfy { $0.count <= 4_096 })
   }
 
+  @Test func whatWaitsForTheServerTakesNothingOfTheMemoryForSends() throws {
+    let server = try RedisServer()
+    let dialing = try dialing()
+    try dialing.open(WebSocketDialing.request(server.port))
+    dialing.send(command(String(repeating: "x", count: 1 << 20)))
+    let unsent = try #require(dialing.transport).unsentBytes
+    #expect(unsent > 1 << 20 && dialing.context.memory.send.used == 0)
+  }
+
   @Test func throughTLSItIsTheSame() throws {
     let server = try RedisServer(isSecure: true)
     let dialing = try dialing()
