@@ -26,6 +26,9 @@ final class FleetHolder {
   /// Entries that were taken since the engine last forgot some.
   private var takenCount = 0
   private static let trimStep = 256
+  /// Bytes of what the server has said that the engine has not taken, beyond which the server is read no further until the
+  /// engine has taken half: what stands there holds up the signs of life of all upstreams.
+  static let unsentLimit = 1 << 20
   private var isWanted = false
   /// Whose the lease was when it was asked for, and why it is being given back.
   private var lastHost: String?
@@ -73,6 +76,7 @@ final class FleetHolder {
     publisher.onOpen = { [weak self] in self?.begin($0) }
     publisher.onFenced = { [weak self] in self?.tell(.fenced) }
     publisher.onDoubt = { [weak self] in self?.lookAtTerm() }
+    publisher.onTaken = { [weak self] in self?.paceServer() }
     reach.onYield = { [weak self] in self?.yield() ?? true }
     drain.isQuiet = { [weak self] in self?.isQuiet ?? true }
     drain.onEnd = { [weak self] in self?.drained(isQuiet: $0) }
@@ -342,6 +346,7 @@ final class FleetHolder {
     }
     self.writer = writer
     writer.onFenced = { [weak self] in self?.tell(.fenced) }
+    writer.onTaken = { [weak self] in self?.paceServer() }
     writer.onRoom = { [weak self, weak writer] in
       if let self, writer === self.writer, engine.server != nil { readOn() }
     }
@@ -366,10 +371,25 @@ final class FleetHolder {
     let head = FleetEvent.Head(
       time: UInt64(max(0, wallMilliseconds())), epoch: publisher.epoch, offset: offset, question: question)
     publisher.publish(content.entry(head), offset: offset)
+    paceServer()
   }
 
-  func heard(reply call: FleetReplyEntry.Call) { writer?.heard(reply: call) }
+  func heard(reply call: FleetReplyEntry.Call) {
+    writer?.heard(reply: call)
+    paceServer()
+  }
+
   func heard(withdrawal ack: UInt64) { writer?.heard(withdrawal: ack) }
+
+  /// The server is read as fast as the engine takes what it says.
+  private func paceServer() {
+    let unsent = publisher.unsentBytes + (writer?.unsentBytes ?? 0)
+    if unsent > Self.unsentLimit {
+      tap?.holdReading(true)
+    } else if unsent <= Self.unsentLimit / 2 {
+      tap?.holdReading(false)
+    }
+  }
 
   func ended(_ tap: FleetTap, _ failure: UpstreamFailure?) {
     guard tap === self.tap else { return }

@@ -42,6 +42,9 @@ final class FleetPublisher {
   private var flow = FleetFlow.lost
   /// Goes on with what is said again.
   private var portionTimer: Timers.ID?
+  /// Bytes that were asked of the engine and have no outcome, and those that are kept until it is reached again.
+  private var asked = 0
+  private var held = 0
   /// An end that the engine has not confirmed.
   private var unsaidEnd: UpstreamFailure?
   /// The last one that it has confirmed, and which place it has: an engine that has lost it is told once more.
@@ -61,6 +64,8 @@ final class FleetPublisher {
   /// What is kept, in entries and in bytes: what an engine that fails over loses at the most. The engine has no more of
   /// what is beyond the history either.
   static let keptLimit = (count: 20_000, bytes: 32 << 20)
+  /// Bytes that one counts beyond its values where it waits for the engine.
+  static let overhead = 256
   /// Most conversations of one term that the engine keeps.
   static let conversationLimit = 1_000
   /// How many numbers it skips where it cannot know which were given.
@@ -71,6 +76,8 @@ final class FleetPublisher {
   /// Another host has taken the lease; `onDoubt`: perhaps it has.
   var onFenced: () -> Void = {}
   var onDoubt: () -> Void = {}
+  /// The engine has taken some of what was said.
+  var onTaken: () -> Void = {}
 
   init(_ place: FleetPlace, engine: any FleetEngine, timers: Timers, grace: Duration) {
     self.place = place
@@ -79,6 +86,9 @@ final class FleetPublisher {
     self.timers = timers
     self.grace = grace
   }
+
+  /// Bytes of events that the engine has not taken. What it has no room for, or refuses for long, is not counted.
+  var unsentBytes: Int { asked + held }
 
   // MARK: - The term
 
@@ -95,6 +105,7 @@ final class FleetPublisher {
     (marks, oldest) = (Ring(), 0)
     fresh.removeAll()
     (unsaidEnd, saidEnd, state, flow) = (nil, nil, .idle, .open)
+    held = 0
   }
 
   /// This host does not hold any more.
@@ -103,6 +114,7 @@ final class FleetPublisher {
     kept.removeAll()
     fresh.removeAll()
     (unsaidEnd, saidEnd, state, flow) = (nil, nil, .idle, .lost)
+    held = 0
   }
 
   // MARK: - The engine
@@ -150,9 +162,10 @@ final class FleetPublisher {
       portionTimer = timers.after(.zero) { [weak self] in self?.sayAgain(from: next, behind: position) }
       return
     }
-    flow = .open
+    (flow, held) = (.open, 0)
     if let end = unsaidEnd ?? lostEnd(position) { sayEnd(end) }
     openAgain()
+    onTaken()
   }
 
   /// The last end, where the engine has lost it.
@@ -285,7 +298,11 @@ final class FleetPublisher {
   private func say(_ fields: FleetFields, _ number: UInt64, _ conversation: UInt64) {
     let record = FleetRecord(position: FleetPosition(conversation, number), fields: fields)
     keep(record)
-    if flow == .open { append(record) }
+    switch flow {
+    case .open: append(record)
+    case .lost, .repeating: held += record.byteCount + Self.overhead
+    case .refused: break
+    }
     if number.isMultiple(of: Self.trimStep) { trim(at: number) }
   }
 
@@ -324,15 +341,20 @@ final class FleetPublisher {
   private func keep(_ record: FleetRecord) { kept.append(record, bytes: record.byteCount) }
 
   private func append(_ record: FleetRecord) {
+    let size = record.byteCount + Self.overhead
+    asked += size
     engine.append(record.fields, to: events, at: record.position) { [weak self] outcome in
+      guard let self else { return }
+      asked -= size
       switch outcome {
       case .done, .unanswered, .uncopied: break
       // A repetition, or the end of the term: the next beat says which.
-      case .fenced: self?.onDoubt()
+      case .fenced: onDoubt()
       case .refused:
-        self?.flow = .refused
-        self?.onDoubt()
+        flow = .refused
+        onDoubt()
       }
+      onTaken()
     }
   }
 }

@@ -15,7 +15,11 @@ final class FleetReplies {
   private var held: [String: FleetFlow] = [:]
   /// Goes on with what all are told again.
   private var portionTimer: Timers.ID?
+  /// Bytes that were asked of the engine and have no outcome.
+  private(set) var unsentBytes = 0
   var onFenced: () -> Void = {}
+  /// The engine has taken some of what was told.
+  var onTaken: () -> Void = {}
 
   /// Most that is told once more, in replies and in bytes.
   static let limit = (count: 4_096, bytes: 16 << 20)
@@ -50,13 +54,18 @@ final class FleetReplies {
   }
 
   private func run(_ done: FleetDone) {
+    let size = done.byteCount + FleetPublisher.overhead
+    unsentBytes += size
     engine.run(done) { [weak self] outcome in
+      guard let self else { return }
+      unsentBytes -= size
       switch outcome {
-      case .fenced: self?.onFenced()
-      case .refused: self?.held[done.host] = .refused
+      case .fenced: onFenced()
+      case .refused: held[done.host] = .refused
       // What is lost is told once more on the next connection.
       case .done, .uncopied, .unanswered: break
       }
+      onTaken()
     }
   }
 

@@ -43,6 +43,8 @@ final class FleetTap {
   private weak var holder: FleetHolder?
   private var channel: (any UpstreamChannel)!
   private(set) var isOpen = false
+  /// Whether the server is read no further for now.
+  private(set) var holdsReading = false
   /// What the connection itself has entered on this link, for all hosts: `on_connect` of the upstream.
   private var entered: Set<FleetRooms.Entering> = []
 
@@ -100,6 +102,11 @@ extension FleetTap: UpstreamChannel {
   func checkHeartbeat() { channel.checkHeartbeat() }
   func verify() { channel.verify() }
   func mayWrite(until limit: MonotonicInstant) { channel.mayWrite(until: limit) }
+  func holdReading(_ isHeld: Bool) {
+    guard isHeld != holdsReading else { return }
+    holdsReading = isHeld
+    channel.holdReading(isHeld)
+  }
 
   func close() {
     channel.close()

@@ -36,6 +36,11 @@ final class FleetWriter {
     get { replies.onFenced }
     set { replies.onFenced = newValue }
   }
+  /// The engine has taken some of what the hosts were told.
+  var onTaken: () -> Void {
+    get { replies.onTaken }
+    set { replies.onTaken = newValue }
+  }
   /// A row of the fleet has its outcome.
   var onCarried: (String) -> Void {
     get { calls.onCarried }
@@ -70,6 +75,8 @@ final class FleetWriter {
   var isFull: Bool { queue.isFull }
   /// The server's machine has everything that was written.
   var isQuiet: Bool { calls.isQuiet }
+  /// Bytes of what hosts were told that the engine has not taken.
+  var unsentBytes: Int { replies.unsentBytes }
 
   /// `failure`: how the conversation ended; nil where it was closed here.
   func close(_ failure: UpstreamFailure?) {

@@ -41,6 +41,9 @@ public protocol Transport: AnyObject {
   /// Nothing more reaches the kernel from that instant on, until another one is set: it is looked at right before each
   /// system call that writes. What the kernel has by then, and cannot deliver, it gives up.
   func mayWrite(until limit: MonotonicInstant)
+  /// Reads nothing more of the peer, or reads on: what it says waits in the kernel, and then with the peer. What was read
+  /// before may still be told, and so may the answer to a request that is under way.
+  func holdReading(_ isHeld: Bool)
   /// Says goodbye if the transport is open, then lets go of everything. The receiver hears nothing more.
   func close()
 }
@@ -48,6 +51,7 @@ public protocol Transport: AnyObject {
 extension Transport {
   /// For a transport that carries nothing of a fleet.
   public func mayWrite(until limit: MonotonicInstant) {}
+  public func holdReading(_ isHeld: Bool) {}
   public func send(text: RawSpan, compress: Bool) { send(text: text) }
   public func send(binary: RawSpan, compress: Bool) { send(binary: binary) }
   public func send(text head: RawSpan, body: ArraySlice<UInt8>, compress: Bool) {

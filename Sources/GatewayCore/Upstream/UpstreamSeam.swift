@@ -199,6 +199,9 @@ protocol UpstreamChannel: AnyObject {
   /// Nothing more may reach the kernel from that instant on, until another one is set: looked at right before each system
   /// call that writes.
   func mayWrite(until limit: MonotonicInstant)
+  /// The server is read no further, or read on: what it says waits with it. Other conversations of the link are held with
+  /// this one.
+  func holdReading(_ isHeld: Bool)
 }
 
 extension UpstreamChannel {
@@ -235,6 +238,7 @@ extension UpstreamChannel {
   var isCurrent: Bool { true }
   /// For links that belong to this host alone.
   func mayWrite(until limit: MonotonicInstant) {}
+  func holdReading(_ isHeld: Bool) {}
 }
 
 /// Writes of a channel, numbered in their order.

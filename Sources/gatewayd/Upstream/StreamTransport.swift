@@ -44,6 +44,7 @@ final class StreamTransport: Transport, TransportSocket.Owner {
   var unsentBytes: Int { socket.unsentBytes }
   var isCongested: Bool { socket.isCongested }
   func mayWrite(until limit: MonotonicInstant) { socket.mayWrite(until: limit) }
+  func holdReading(_ isHeld: Bool) { socket.holdReading(isHeld) }
 
   /// Messages of one turn leave together at the beginning of the next one.
   func send(text: RawSpan) {

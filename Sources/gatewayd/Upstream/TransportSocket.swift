@@ -58,6 +58,8 @@ final class TransportSocket {
   /// Made once, because they are handed over in nearly every turn.
   private lazy var flushing: () -> Void = { [weak self] in self?.flush() }
   private lazy var reading: () -> Void = { [weak self] in self?.readNow() }
+  /// Whether the peer is read no further for now.
+  private var isReadingHeld = false
   /// Nothing is written from then on; nil for a link that belongs to this host alone.
   private var writeLimit: MonotonicInstant?
   /// Why writing failed; only what the peer said before is still read.
@@ -113,7 +115,7 @@ final class TransportSocket {
     guard let connection else { return }
     do {
       limitKernel()
-      source = try context.loop.addIO(connection.descriptor, .readable) { [unowned owner] in owner.socketReady($0) }
+      source = try context.loop.addIO(connection.descriptor, input) { [unowned owner] in owner.socketReady($0) }
     } catch {
       return owner.socketRefused(TransportFailure(UpstreamFailure(.unreachable, error.description)))
     }
@@ -146,6 +148,8 @@ final class TransportSocket {
   /// Keeps the owner alive until `close()`, and tells it of the end when the goodbye takes too long.
   func beginClosing() {
     guard let owner else { return }
+    // The peer's answer is read.
+    holdReading(false)
     context.closeBegan(self, of: owner)
     guard timer == nil else { return }
     timer = context.loop.timers.after(context.closeLimit) { [weak self] in self?.owner?.socketEnded(nil) }
@@ -156,9 +160,27 @@ final class TransportSocket {
   /// Writes or reads, by what the descriptor is ready for.
   func ready(_ readiness: EventLoop.Readiness, for owner: any Owner) {
     if readiness.contains(.writable) { flush() }
+    // It is told again and again, until it is read.
+    if !readiness.isDisjoint(with: [.hungUp, .failed]) { holdReading(false) }
     // A socket that is paused goes on behind the others.
     if readiness != .writable, !readIsDue { read(for: owner) }
   }
+
+  /// Reads nothing more, or reads on.
+  func holdReading(_ isHeld: Bool) {
+    guard isHeld != isReadingHeld, !isHeld || broken == nil else { return }
+    isReadingHeld = isHeld
+    guard let source else { return }
+    if isHeld {
+      source.interest.subtract(.readable)
+    } else {
+      source.interest.insert(.readable)
+      readSoon()
+    }
+  }
+
+  /// What the descriptor is watched for besides room.
+  private var input: EventLoop.Readiness { isReadingHeld ? [] : .readable }
 
   /// What is there already: libcurl knows the version of TLS only once something was read or written. An end that is
   /// found instead is told in the next turn; why it came would not be said a second time.
@@ -201,10 +223,11 @@ final class TransportSocket {
   }
 
   private func read(for owner: any Owner) {
+    guard !isReadingHeld else { return }
     turn = nil
     if let pendingInput, !hear(pendingInput, for: owner) { return }
     var budget = turnLimit
-    while budget > 0, let connection {
+    while budget > 0, !isReadingHeld, let connection {
       switch connection.receive(into: context.readBuffer) {
       case .bytes(let count):
         budget -= count
@@ -313,7 +336,7 @@ final class TransportSocket {
   /// What waits, waits for another limit. A goodbye does not.
   private func stopAtLimit() {
     isCongested = true
-    source?.interest = .readable
+    source?.interest = input
     if timer != nil { endSoon(nil) }
   }
 
@@ -334,7 +357,7 @@ final class TransportSocket {
       }
     }
     isCongested = isBlocked
-    source?.interest = output.isEmpty ? .readable : [.readable, .writable]
+    source?.interest = output.isEmpty ? input : input.union(.writable)
     if output.isEmpty { owner?.socketDrained() }
   }
 
@@ -343,6 +366,7 @@ final class TransportSocket {
   private func writingFailed(_ problem: CurlProblem) {
     broken = problem
     isCongested = true
+    isReadingHeld = false
     source?.interest = .readable
     if timer == nil { timer = context.loop.timers.after(context.closeLimit) { [weak self] in self?.endBroken() } }
     readSoon()

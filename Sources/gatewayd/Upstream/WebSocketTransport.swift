@@ -63,6 +63,7 @@ final class WebSocketTransport: Transport, TransportSocket.Owner {
   var unsentBytes: Int { socket.unsentBytes }
   var isCongested: Bool { socket.isCongested }
   func mayWrite(until limit: MonotonicInstant) { socket.mayWrite(until: limit) }
+  func holdReading(_ isHeld: Bool) { socket.holdReading(isHeld) }
 
   /// What messages are sent by, while they can be.
   private var sender: WebSocketFramer? {

@@ -67,6 +67,28 @@ import Testing
     #expect(written == (6_001 - written.count...6_000).map { "e [\($0)]" })
   }
 
+  @Test func aServerThatSaysMoreThanTheStoreTakesIsReadNoFurtherForAWhile() throws {
+    let program = try follow(#"{"upstream":"chat"}"#)
+    let channel = try #require(fleet.hosts["a"]?.upstream.channels.last)
+    let text = "\"" + String(repeating: "x", count: 300 << 10) + "\""
+    for _ in 1...3 { channel.emit("e", text) }
+    #expect(!channel.isReadingHeld)
+    channel.emit("e", text)
+    #expect(channel.isReadingHeld)
+    fleet.turn(by: .seconds(1))
+    #expect(!channel.isReadingHeld)
+    #expect(program.read().filter { $0.contains(#""method":"event""#) }.count == 4)
+    // The same while it is away.
+    fleet.store.stop()
+    fleet.turn(by: .milliseconds(100))
+    for _ in 1...4 { channel.emit("e", text) }
+    #expect(channel.isReadingHeld)
+    fleet.store.start()
+    fleet.turn(by: .seconds(2))
+    #expect(!channel.isReadingHeld)
+    #expect(program.read().filter { $0.contains(#""method":"event""#) }.count == 4)
+  }
+
   @Test func whatIsSentWhileTheStoreIsAwayExpiresAsAnywhere() throws {
     let program = try follow(#"{"upstream":"chat"}"#)
     fleet.store.stop()

@@ -113,6 +113,9 @@ final class FakeChannel: UpstreamChannel {
   /// How often the gateway asked what the kernel has not taken.
   var looks = 0
   var isCongested = false
+  /// Whether the gateway reads no further for now.
+  private(set) var isReadingHeld = false
+  func holdReading(_ isHeld: Bool) { isReadingHeld = isHeld }
   /// Set: what was written is sent when it is confirmed up to that number.
   var confirmed: UInt64?
   var confirmations: WriteConfirmations? {

@@ -45,6 +45,35 @@ import Testing
     #expect(try dialing.run { dialing.texts == ["first", "second"] })
   }
 
+  @Test(arguments: [false, true]) func aPeerIsReadNoFurtherWhileReadingIsHeld(isSecure: Bool) throws {
+    let tls = isSecure ? try WebSocketPeerTLS() : nil
+    let peer = try WebSocketPeer(tls: tls) { _, connection in
+      _ = try connection.read(2)
+      try connection.write(Array("first\n".utf8))
+      _ = try connection.read(2)
+      try connection.write(Array("second\n".utf8))
+      _ = try connection.read(1)
+    }
+    let dialing = try WebSocketDialing(carrying: .lines)
+    try dialing.open(WebSocketDialing.request(peer.port, secure: isSecure))
+    let transport = try #require(dialing.transport)
+    dialing.onText = { _ in transport.holdReading(true) }
+    dialing.send("0\n")
+    #expect(try dialing.run { dialing.texts == ["first"] })
+    dialing.send("1\n")
+    #expect(try dialing.run { transport.unsentBytes == 0 })
+    // What has come meanwhile is seen in one of many turns.
+    var turns = 0
+    #expect(
+      try dialing.run {
+        turns += 1; return turns > 20
+      })
+    #expect(dialing.texts == ["first"])
+    dialing.onText = { _ in }
+    transport.holdReading(false)
+    #expect(try dialing.run { dialing.texts == ["first", "second"] })
+  }
+
   @Test func aGoodbyeDoesNotWaitForTheTimeOfWriting() throws {
     let peer = try WebSocketPeer { _, connection in _ = try connection.read(1) }
     let dialing = try WebSocketDialing(carrying: .lines)

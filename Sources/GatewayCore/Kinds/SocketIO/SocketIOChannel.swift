@@ -19,6 +19,8 @@ final class SocketIOChannel: UpstreamChannel {
   private(set) var isRecovered = false
   /// Nothing is written from then on; nil for a link that belongs to this host alone.
   private(set) var writeLimit: MonotonicInstant?
+  /// The server is to be read no further for now.
+  private(set) var holdsReading = false
   /// The namespace as packets name it; empty for the main one.
   private(set) var namespace: [UInt8] {
     didSet { if namespace != oldValue { link?.rename(self, from: oldValue) } }
@@ -240,6 +242,11 @@ final class SocketIOChannel: UpstreamChannel {
   func mayWrite(until limit: MonotonicInstant) {
     writeLimit = limit
     link?.limitWrites()
+  }
+
+  func holdReading(_ isHeld: Bool) {
+    holdsReading = isHeld
+    link?.holdReading()
   }
 
   var unsentBytes: Int { link?.unsentBytes ?? 0 }

@@ -108,6 +108,7 @@ final class SocketIOLink {
       hangUp()
     } else {
       if channel.writeLimit != nil { limitWrites() }
+      if channel.holdsReading { holdReading() }
       if trace.isWatched { retrace() }
     }
   }
@@ -116,6 +117,9 @@ final class SocketIOLink {
   func limitWrites() {
     if let limit = namespaces.channels.compactMap(\.writeLimit).min() { engine?.mayWrite(until: limit) }
   }
+
+  /// What is read is for all channels: one of them is enough to hold it.
+  func holdReading() { engine?.holdReading(namespaces.channels.contains { $0.holdsReading }) }
 
   /// A channel has another name in packets than this one, because the revision is known now.
   func rename(_ channel: SocketIOChannel, from name: [UInt8]) { namespaces.rename(channel, from: name) }

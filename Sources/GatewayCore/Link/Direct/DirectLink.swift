@@ -159,6 +159,8 @@ final class DirectLink: UpstreamChannel, TransportReceiver {
     transport?.mayWrite(until: limit)
   }
 
+  func holdReading(_ isHeld: Bool) { transport?.holdReading(isHeld) }
+
   var facts: ChannelFacts {
     ChannelFacts(
       link: id, server: routes.current.server, transport: transportFacts, protocols: session?.protocols ?? [],

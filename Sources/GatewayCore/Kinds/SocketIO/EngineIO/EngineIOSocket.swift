@@ -102,6 +102,9 @@ final class EngineIOSocket: TransportReceiver {
   /// Nothing reaches the kernel from that instant on.
   func mayWrite(until limit: MonotonicInstant) { transport?.mayWrite(until: limit) }
 
+  /// The server is read no further, or read on.
+  func holdReading(_ isHeld: Bool) { transport?.holdReading(isHeld) }
+
   /// Starts the one attempt.
   func dial() {
     observer.dialled(request)

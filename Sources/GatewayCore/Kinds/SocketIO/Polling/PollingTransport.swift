@@ -47,6 +47,8 @@ final class PollingTransport: Transport {
   private var flushTimer: Timers.ID?
   private var closeTimer: Timers.ID?
   private var isPaused = false
+  /// Nothing is asked for now.
+  private var isReadingHeld = false
   /// Nothing is asked or posted from then on.
   private var writeLimit: MonotonicInstant?
   /// The answer to a poll whose packets are being handed out, in turns.
@@ -106,6 +108,11 @@ final class PollingTransport: Transport {
     if !outbox.isEmpty { flush() }
   }
 
+  func holdReading(_ isHeld: Bool) {
+    isReadingHeld = isHeld
+    poll()
+  }
+
   private var isPastLimit: Bool { writeLimit.map { timers.now >= $0 } ?? false }
 
   func close() {
@@ -156,7 +163,9 @@ final class PollingTransport: Transport {
   // MARK: - GET
 
   private func poll() {
-    guard phase == .open, !isPaused, !isPastLimit, get == nil, body == nil, let handshake else { return }
+    guard phase == .open, !isPaused, !isReadingHeld, !isPastLimit, get == nil, body == nil, let handshake else {
+      return
+    }
     startGet(answerLimit: handshake.pingInterval + handshake.pingTimeout)
   }
 

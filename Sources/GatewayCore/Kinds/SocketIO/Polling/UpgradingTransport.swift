@@ -14,6 +14,8 @@ final class UpgradingTransport: Transport {
   private var deadline: Timers.ID?
   /// Nothing is written from then on.
   private var writeLimit: MonotonicInstant?
+  /// The server is read no further for now.
+  private var isReadingHeld = false
 
   init(
     requests: any PollingRequests, timers: Timers, webSockets: (any TransportDialer)?, receiver: any TransportReceiver
@@ -53,6 +55,12 @@ final class UpgradingTransport: Transport {
     writeLimit = limit
     polling?.mayWrite(until: limit)
     webSocket?.mayWrite(until: limit)
+  }
+
+  /// The answer to the question whether the WebSocket works is read all the same.
+  func holdReading(_ isHeld: Bool) {
+    isReadingHeld = isHeld
+    carrier?.holdReading(isHeld)
   }
 
   func close() {
@@ -165,6 +173,7 @@ final class UpgradingTransport: Transport {
     guard let polling, let webSocket else { return }
     self.polling = nil
     let unsent = polling.handOver()
+    if isReadingHeld { webSocket.holdReading(true) }
     webSocket.send(text: Self.upgradePacket.span.bytes)
     for packet in unsent {
       if packet.isBinary {

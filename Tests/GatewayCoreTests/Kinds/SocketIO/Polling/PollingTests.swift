@@ -287,6 +287,17 @@ func pageThatAnswersAPollIsNamed(_ page: String) {
   #expect(polling.requester.gets.count == 1 && polling.requester.post.body == #"42["a"]"#)
 }
 
+@Test func nothingIsAskedWhileReadingIsHeld() throws {
+  let polling = PollingRig()
+  polling.join()
+  polling.connection.channel?.holdReading(true)
+  polling.requester.get.answer("6")
+  try polling.send("a")
+  #expect(polling.requester.gets.isEmpty && polling.requester.post.body == #"42["a"]"#)
+  polling.connection.channel?.holdReading(false)
+  #expect(polling.requester.gets.count == 1)
+}
+
 @Test func aPostThatIsUnderWayEndsWithALinkThatMayNotWriteAnyMore() throws {
   let polling = PollingRig()
   polling.join()
