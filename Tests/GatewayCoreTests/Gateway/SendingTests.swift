@@ -101,6 +101,22 @@ import Testing
     #expect(channel.written.map { $0.split(separator: "#")[0] } == ["e [2]", #"ask ["x"]"#])
   }
 
+  @Test func noTryIsUsedUpWhileNothingCanBeSaid() {
+    let harness = GatewayHarness()
+    let client = harness.client()
+    client.call("subscribe", #"{"upstream":"chat"}"#)
+    let channel = harness.upstream.channel
+    channel.accept()
+    channel.confirmed = 0
+    client.call("send", #"{"upstream":"chat","event":"e","retries":1,"ack_timeout":1000}"#)
+    channel.isCongested = true
+    harness.pass(.seconds(5))
+    #expect(channel.written == ["e []#0"])
+    channel.isCongested = false
+    harness.pass(.seconds(1))
+    #expect(channel.written == ["e []#0", "e []#1"])
+  }
+
   @Test func aDeadlineBeforeTheWriteIsUpstreamDownAndTheCommandIsTakenBack() {
     let harness = GatewayHarness()
     let client = harness.client()

@@ -88,7 +88,7 @@ extension Delivery {
     guard !command.isRevoked else { return denyTry(command) }
     // A server that takes nothing has this command before it already: no further copy, and no try used up.
     let hasRoom = (try? checkRoom(command.message.byteCount, of: .user(command.user), on: channel)) != nil
-    guard hasRoom else { return armAckTimer(command) }
+    guard hasRoom, !channel.holdsCommands else { return armAckTimer(command) }
     let now = noteWrite(of: command, to: channel)
     let ack = commands.written(command, at: now)
     armAckTimer(command)
