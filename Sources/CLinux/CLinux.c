@@ -6,11 +6,12 @@
 #include <fcntl.h>
 #include <linux/magic.h>
 #include <linux/sockios.h>
+#include <linux/tcp.h>
 #include <malloc.h>
 #include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <signal.h>
 #include <spawn.h>
+#include <stddef.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/ioctl.h>
@@ -129,6 +130,17 @@ struct gw_address gw_peer_address(int socket) {
 int gw_unacknowledged_bytes(int socket) {
   int count = 0;
   return ioctl(socket, SIOCOUTQ, &count) == 0 ? count : 0;
+}
+
+int gw_read_delivery(int socket, struct gw_delivery *delivery) {
+  struct tcp_info info;
+  socklen_t length = sizeof info;
+  if (getsockopt(socket, IPPROTO_TCP, TCP_INFO, &info, &length) < 0) return -1;
+  /* An older kernel says less. */
+  if (length < offsetof(struct tcp_info, tcpi_notsent_bytes) + sizeof info.tcpi_notsent_bytes) return -1;
+  delivery->acknowledged = info.tcpi_bytes_acked;
+  delivery->is_waiting = info.tcpi_unacked > 0 || info.tcpi_notsent_bytes > 0;
+  return 0;
 }
 
 void gw_limit_unacknowledged(int socket, uint32_t milliseconds) {

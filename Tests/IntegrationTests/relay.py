@@ -1,4 +1,4 @@
-"""A relay in front of servers: takes turns among them, and delays what it passes on."""
+"""A relay in front of servers: takes turns among them, and delays or holds what it passes on."""
 
 import asyncio
 import contextlib
@@ -12,6 +12,19 @@ class Relay:
         self.ports = itertools.cycle(ports)
         self.delay = delay
         self.tasks = set()
+        self.carries = self._carrying()
+
+    @staticmethod
+    def _carrying():
+        event = asyncio.Event()
+        event.set()
+        return event
+
+    def hold(self):
+        """Has the connections of now carry nothing, until the event that it returns is set. Later ones are not held."""
+        held, self.carries = self.carries, self._carrying()
+        held.clear()
+        return held
 
     async def start(self):
         self.server = await asyncio.start_server(self._serve, "127.0.0.1", 0)
@@ -25,9 +38,11 @@ class Relay:
             await asyncio.gather(self._pass(reader, far_writer), self._pass(far_reader, writer))
 
     async def _pass(self, reader, writer):
+        carries = self.carries
         with contextlib.suppress(ConnectionError):
             while data := await reader.read(65_536):
                 await asyncio.sleep(self.delay)
+                await carries.wait()
                 writer.write(data)
                 await writer.drain()
             writer.close()

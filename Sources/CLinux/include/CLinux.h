@@ -67,6 +67,15 @@ struct gw_address gw_peer_address(int socket);
 
 /// Bytes of a TCP socket that the far end's machine has not acknowledged; 0 for another one.
 int gw_unacknowledged_bytes(int socket);
+/// How far the far end's machine has come with what a TCP socket was given.
+struct gw_delivery {
+  /// Bytes that it has acknowledged since the connection began.
+  uint64_t acknowledged;
+  /// Whether it has not acknowledged all.
+  int is_waiting;
+};
+/// 0, or -1 for another socket, and where the kernel does not say it.
+int gw_read_delivery(int socket, struct gw_delivery *delivery);
 /// A TCP socket ends when bytes are unacknowledged for so many milliseconds, tcp(7).
 void gw_limit_unacknowledged(int socket, uint32_t milliseconds);
 /// Ends a TCP socket's connection by a reset, which forgets what it has not sent; it can only be closed then.

@@ -76,9 +76,8 @@ extension CurlEasy {
   /// The kernel gives up what it cannot deliver by then, also while this process stands still. Before the request is
   /// written there is nothing to give up but the connection that is being made.
   func limitKernel() {
-    let now = multi.loop.time.now
-    guard let writeLimit, writeLimit > now, isAnswering, let socket else { return }
-    gw_limit_unacknowledged(socket, UInt32(clamping: max(1, (writeLimit - now).milliseconds)))
+    guard let writeLimit, isAnswering, let socket else { return }
+    kernelLimit.set(writeLimit, of: socket, at: multi.loop.time.now)
   }
 
   /// Ends the connection; what the kernel still has is forgotten.

@@ -14,6 +14,7 @@ final class CurlConnection {
   /// libcurl holds a connection that it has made to be idle, and closes it some seconds later when another one is made,
   /// until something was read or written through it.
   private var isClaimed = false
+  private var kernelLimit = KernelLimit()
 
   /// Starts to connect. `onMade` hears the outcome once, later, unless this object goes first: nil means made.
   init(_ multi: CurlMulti, to request: DialRequest, onMade: @escaping (CurlProblem?) -> Void) throws(CurlProblem) {
@@ -45,9 +46,9 @@ final class CurlConnection {
   /// Bytes that the kernel has and the far end's machine has not acknowledged.
   var unacknowledgedBytes: Int { Int(gw_unacknowledged_bytes(descriptor)) }
 
-  /// The kernel ends the connection when bytes are unacknowledged for so long.
-  func giveUpUnacknowledged(after limit: Duration) {
-    gw_limit_unacknowledged(descriptor, UInt32(clamping: max(1, limit.milliseconds)))
+  /// The kernel gives up by then what it has and cannot deliver.
+  func limitKernel(to limit: MonotonicInstant, at now: MonotonicInstant) {
+    kernelLimit.set(limit, of: descriptor, at: now)
   }
 
   /// Ends the connection; what the kernel still has is forgotten.

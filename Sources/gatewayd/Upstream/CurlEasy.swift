@@ -51,6 +51,7 @@ final class CurlEasy {
   private(set) var socket: Int32?
   /// Nothing is written from then on; nil without a limit.
   private(set) var writeLimit: MonotonicInstant?
+  var kernelLimit = KernelLimit()
   /// What of the request is handed out by pieces.
   var question: CurlBody?
   /// Something was to be written when that was over.

@@ -328,9 +328,7 @@ final class TransportSocket {
 
   /// The kernel gives up what it cannot deliver by then, also while this process stands still.
   private func limitKernel() {
-    let now = context.loop.time.now
-    guard let writeLimit, writeLimit > now else { return }
-    connection?.giveUpUnacknowledged(after: writeLimit - now)
+    if let writeLimit { connection?.limitKernel(to: writeLimit, at: context.loop.time.now) }
   }
 
   /// What waits, waits for another limit. A goodbye does not.
