@@ -66,14 +66,28 @@ final class Answers {
   /// that it would answer. Where the server cannot be told, its own time-out decides, and a program that comes back may
   /// still answer.
   func left(by client: ClientOutputs.Pointer) {
-    guard let channel = connection.channel else { return }
-    for orphan in table.left(by: client) where channel.decline(orphan.id, .abandoned) { table.abandon(orphan.token) }
+    if connection.channel != nil { decline(table.left(by: client)) }
   }
 
-  /// A client that did not keep up will never see an event that it was to answer. If no other one does, nothing was
-  /// begun.
-  func missed(_ token: String, by client: ClientOutputs.Pointer) {
-    guard let channel = connection.channel, let orphan = table.missed(token, by: client) else { return }
-    if channel.decline(orphan.id, orphan.wasHeard ? .abandoned : .unheard) { table.abandon(token) }
+  /// A client will never see the events with these tokens, which it was to answer: it did not keep up, or its
+  /// subscription has ended. Where no other one does, nothing was begun.
+  func missed(_ tokens: [String], by client: ClientOutputs.Pointer) {
+    if connection.channel != nil { decline(tokens.compactMap { table.missed($0, by: client) }) }
+  }
+
+  /// The server is told in portions: one program may have been asked thousands of questions.
+  private func decline(_ orphans: [AnswerTable.Orphan]) {
+    guard !orphans.isEmpty else { return }
+    var rest = orphans[...]
+    delivery.endInPortions { [self] _ in
+      guard let orphan = rest.popFirst() else { return nil }
+      // A program that came back may have answered it, the server may want it no more, or its link may be gone.
+      if let channel = connection.channel, table.isPending(orphan.token),
+        channel.decline(orphan.id, orphan.wasHeard ? .abandoned : .unheard)
+      {
+        table.abandon(orphan.token)
+      }
+      return 1
+    }
   }
 }

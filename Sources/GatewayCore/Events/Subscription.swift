@@ -185,15 +185,20 @@ final class Subscription {
     if isPassedOver(sequence, epoch) || !accept(sequence, tail, epoch) { lose(tail) }
   }
 
-  /// It ends: what waits here is never delivered.
-  func loseQueue() {
-    backlog.forEachTail(lose)
+  /// The tokens of the events that wait here: it ends, and they are never delivered.
+  func queuedTokens() -> [String] {
+    var tokens: [String] = []
+    backlog.forEachTail { if let token = answerToken(in: $0) { tokens.append(token) } }
+    return tokens
   }
 
   /// An event will never be delivered: no client answers it.
   private func lose(_ tail: [UInt8]) {
-    guard feed.pointee.answers, let token = LocalNotification.answerToken(inTail: tail) else { return }
-    onLostToken?(token)
+    if let token = answerToken(in: tail) { onLostToken?(token) }
+  }
+
+  private func answerToken(in tail: [UInt8]) -> String? {
+    feed.pointee.answers ? LocalNotification.answerToken(inTail: tail) : nil
   }
 
   /// Writes an event or queues it; false if it was missed.

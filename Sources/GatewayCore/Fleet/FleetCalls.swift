@@ -261,12 +261,12 @@ final class FleetCalls {
   func abandon(_ host: String) -> [FleetCallQueue.Item] {
     // At once: nothing more is asked of it.
     for interest in wants.dropAnswers(of: host) where confirmed.include(interest) { tap.drop(interest) }
-    for id in questions.abandon(host) { tap.decline(id, .abandoned) }
+    let unanswered = questions.open(of: host).map { FleetCallQueue.Item(.holder, .decline($0, .abandoned)) }
     let drops = wants.interests(of: host).map { FleetCallQueue.Item(.gone(host), .drop($0)) }
     let forgotten = asks.abandon(host).map { FleetCallQueue.Item(.holder, .forget(ack: $0)) }
     let leaves = rooms.held(by: host).map { entering, leave in
       FleetCallQueue.Item(.gone(host), .leave(leave, of: entering.message))
     }
-    return drops + forgotten + leaves
+    return unanswered + drops + forgotten + leaves
   }
 }

@@ -22,10 +22,6 @@ struct FleetQuestions {
     return host
   }
 
-  /// A host is gone. Returns what it was to answer.
-  mutating func abandon(_ host: String) -> Set<UInt64> {
-    let last = questions.removeValue(forKey: host) ?? []
-    for id in last { hosts[id] = nil }
-    return last
-  }
+  /// What a host is to answer, in the order of the ids.
+  func open(of host: String) -> [UInt64] { (questions[host] ?? []).sorted() }
 }

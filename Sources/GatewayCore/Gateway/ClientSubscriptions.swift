@@ -78,7 +78,7 @@ final class ClientSubscriptions {
     held[subscription.id] = new
     gateway.quotas.countSubscription(for: account)
     subscription.onQueued = { [unowned self] in noteQueued($0) }
-    subscription.onLostToken = { [unowned connection] in connection.answers.missed($0, by: output) }
+    subscription.onLostToken = { [unowned connection] in connection.answers.missed([$0], by: output) }
     subscription.onOverrun = onOverrun
     subscription.clientHasRoom = { [unowned self] in $0 <= room && budget.hasRoom(for: $0, of: account) }
     connection.stream.add(subscription)
@@ -101,7 +101,9 @@ final class ClientSubscriptions {
     connection.stream.remove(subscription)
     noteQueued(-subscription.queued.bytes)
     droppedBefore += subscription.dropped
-    if subscription.feed.pointee.answers, connection.answers.hasPending { subscription.loseQueue() }
+    if subscription.feed.pointee.answers, connection.answers.hasPending {
+      connection.answers.missed(subscription.queuedTokens(), by: output)
+    }
     let unread = subscription.takeBacklog()
     gateway.shares.work.release(unread.past, for: account)
     gateway.shares.work.release(unread.since, for: account)
@@ -161,8 +163,8 @@ final class ClientSubscriptions {
 
   // MARK: - The end
 
-  /// What is ended in one go, where a subscription counts as one and as the names in its filter: about two
-  /// milliseconds.
+  /// What is ended in one go, where a subscription counts as one, as the names in its filter, and as the events that it
+  /// was to answer and that still wait: about two milliseconds.
   private static let endingPortion = 512
 
   /// Delivers nothing more.
@@ -184,7 +186,10 @@ final class ClientSubscriptions {
   private func removeSome() -> Bool {
     var count = 0
     let some = held.prefix { _, one in
-      defer { count += 1 + one.subscription.filter.size }
+      defer {
+        let subscription = one.subscription
+        count += 1 + subscription.filter.size + (subscription.feed.pointee.answers ? subscription.queued.count : 0)
+      }
       return count < Self.endingPortion
     }
     for id in some.map(\.key).sorted() { remove(id) }

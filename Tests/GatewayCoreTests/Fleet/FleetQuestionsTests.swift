@@ -13,12 +13,11 @@ import Testing
     #expect(next == ["a", "b", nil])
   }
 
-  @Test func whatAGoneHostWasAskedIsOver() {
+  @Test func whatAHostIsToAnswerIsKnown() {
     var questions = FleetQuestions()
     for id in 1...UInt64(3) { _ = questions.ask(id, of: ["a", "b"]) }
-    let gone = [questions.abandon("a"), questions.abandon("a")]
-    #expect(gone == [[1, 3], []])
-    let over = [questions.take(1), questions.take(2)]
-    #expect(over == [nil, "b"])
+    #expect(questions.open(of: "a") == [1, 3])
+    _ = questions.take(1)
+    #expect([questions.open(of: "a"), questions.open(of: "c")] == [[3], []])
   }
 }

@@ -550,7 +550,31 @@ import Testing
     #expect(writer.ask(1, named: "q") == "b")
     _ = sink.takeAll()
     writer.noteLife(2, of: "b")
+    scene.turn(by: .milliseconds(50))
     #expect(sink.takeAll() == ["drop every event", "decline 1"])
     #expect(writer.ask(2, named: "q") == nil)
+  }
+
+  @Test func veryManyQuestionsThatAGoneHostWasAskedAreGivenUpAPortionInEachTurn() {
+    mayWrite()
+    want(Interest(.all, answers: true), "b")
+    for id in 1...UInt64(2 * FleetWriter.portion.count) { _ = writer.ask(id, named: "q") }
+    _ = sink.takeAll()
+    writer.noteLife(2, of: "b")
+    writer.flush()
+    #expect(sink.takeAll().count <= 1 + FleetWriter.portion.count)
+    scene.turn(by: .milliseconds(50))
+    #expect(sink.takeAll().last == "decline \(2 * FleetWriter.portion.count)")
+  }
+
+  @Test func aQuestionThatTheServerTookBackFromAGoneHostIsNotGivenUpAsWell() {
+    mayWrite()
+    want(Interest(.all, answers: true), "b")
+    _ = writer.ask(1, named: "q")
+    _ = sink.takeAll()
+    writer.noteLife(2, of: "b")
+    writer.heard(withdrawal: 1)
+    scene.turn(by: .milliseconds(50))
+    #expect(sink.takeAll() == ["drop every event"])
   }
 }

@@ -73,6 +73,17 @@ import Testing
     #expect(declined == ["4 unheard"])
   }
 
+  @Test func veryManyQuestionsThatItNeverSawAreAnsweredForAPortionInEachTurn() {
+    let client = harness.client()
+    let count = Endings.portion + 2
+    subscribe(client, #","credit":0,"queue":\#(count)"#)
+    for id in 1...count { ask(UInt64(id)) }
+    client.disconnect()
+    #expect(declined.count == Endings.portion)
+    harness.pass(.zero)
+    #expect(declined.count == count && declined.allSatisfy { $0.hasSuffix(" unheard") })
+  }
+
   @Test func onlyATokenIsTakenForOne() {
     let tails = [
       #"1,"args":[{"ack":"x"}]}}"#, #"1,"kwargs":{"ack":"x"}}}"#, #"1,"args":["\",\"ack\":\"x"]}}"#, #""}}"#,

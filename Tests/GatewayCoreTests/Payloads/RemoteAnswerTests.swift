@@ -141,6 +141,35 @@ import Testing
     #expect(harness.upstream.channel.declined.last == "6 unheard")
   }
 
+  @Test func aCalleeThatLeavesWithVeryManyQuestionsIsAnsweredForAPortionInEachTurn() {
+    let client = client(Self.callee)
+    let count = 2 * Endings.portion + 1
+    for id in 1...count {
+      harness.upstream.channel.emit("ask", ack: UInt64(id))
+      client.read()
+    }
+    client.disconnect()
+    var declined = [harness.upstream.channel.declined.count]
+    for _ in 0..<2 {
+      harness.timers.fire()
+      declined.append(harness.upstream.channel.declined.count)
+    }
+    #expect(declined == [Endings.portion, 2 * Endings.portion, count])
+  }
+
+  @Test func whatTheServerTakesBackMeanwhileIsNotDeclined() {
+    let client = client(Self.callee)
+    let count = Endings.portion + 2
+    for id in 1...count {
+      harness.upstream.channel.emit("ask", ack: UInt64(id))
+      client.read()
+    }
+    client.disconnect()
+    for id in 1...count { harness.upstream.channel.withdraw(UInt64(id)) }
+    harness.pass(.zero)
+    #expect(harness.upstream.channel.declined.count == Endings.portion)
+  }
+
   @Test func whatWasAnsweredIsNotDeclined() {
     let client = client(Self.callee)
     let token = ask(4, client)

@@ -18,6 +18,15 @@ struct AnswerTable {
     let placeOfMany: UInt64?
   }
 
+  /// An acknowledgement that no client will give any more.
+  struct Orphan {
+    let token: String
+    /// The server's own id.
+    let id: UInt64
+    /// A client that was asked may have seen it.
+    let wasHeard: Bool
+  }
+
   /// What the clients of one user were asked. What those of several users were asked stands in a line of its own, that
   /// of the configuration.
   private struct Line {
@@ -114,25 +123,30 @@ struct AnswerTable {
   }
 
   /// A client can answer nothing any more. Returns what no other client was asked, in no order.
-  mutating func left(by client: ClientOutputs.Pointer) -> [(token: String, id: UInt64)] {
-    var orphans: [(token: String, id: UInt64)] = []
-    for (token, entry) in pending where entry.clients.contains(client) {
-      let others = entry.clients.filter { $0 != client }
-      pending[token]?.clients = others
-      pending[token]?.wasHeard = true
-      noteGone(entry.clients.count - others.count, of: entry)
-      if others.isEmpty { orphans.append((token, entry.id)) }
+  mutating func left(by client: ClientOutputs.Pointer) -> [Orphan] {
+    var orphans: [Orphan] = []
+    // By index, so that thousands of entries are changed where they are, and not copied first.
+    var index = pending.startIndex
+    while index != pending.endIndex {
+      if pending.values[index].clients.contains(client) {
+        let before = pending.values[index].clients.count
+        pending.values[index].clients.removeAll { $0 == client }
+        pending.values[index].wasHeard = true
+        let (token, entry) = pending[index]
+        noteGone(before - entry.clients.count, of: entry)
+        if entry.clients.isEmpty { orphans.append(Orphan(token: token, id: entry.id, wasHeard: true)) }
+      }
+      pending.formIndex(after: &index)
     }
     return orphans
   }
 
-  /// A client will not see what it was asked, by one of its subscriptions. Returns the server's id if no other client
-  /// was asked, and whether one that was may have seen it.
-  mutating func missed(_ token: String, by client: ClientOutputs.Pointer) -> (id: UInt64, wasHeard: Bool)? {
+  /// A client will not see what it was asked, by one of its subscriptions. Returns it if no other client was asked.
+  mutating func missed(_ token: String, by client: ClientOutputs.Pointer) -> Orphan? {
     guard let entry = pending[token], let index = entry.clients.firstIndex(of: client) else { return nil }
     pending[token]?.clients.remove(at: index)
     noteGone(1, of: entry)
-    return entry.clients.count == 1 ? (id: entry.id, wasHeard: entry.wasHeard) : nil
+    return entry.clients.count == 1 ? Orphan(token: token, id: entry.id, wasHeard: entry.wasHeard) : nil
   }
 
   /// No client will answer, and the server knows.
