@@ -30,6 +30,8 @@ final class Fleet {
   var durable: FleetDurability { options.durable }
   private let seams: FleetSeams
   private var members: [FleetPlace: Member] = [:]
+  /// What it takes back of upstreams that it does not share any more.
+  private var withdrawals: [FleetWithdrawal] = []
 
   /// What becomes of a durable send of this host.
   var onSend: (FleetPlace, FleetBox.News) -> Void = { _, _ in }
@@ -117,6 +119,7 @@ final class Fleet {
     link.onHolder = { [weak self] in self?.onHolder(place) }
     link.onLook = { [weak self] in self?.lookAtNamesake() }
     link.box.onNews = { [weak self] in self?.onSend(place, $0) }
+    for withdrawal in takeWithdrawals(of: place) { link.box.drop(withdrawal.end()) }
     var holder: FleetHolder?
     if options.hold.mayHold {
       let made = FleetHolder(own, connector, engine: engine, timers: seams.timers, random: seams.random) { [link] in
@@ -198,7 +201,7 @@ final class Fleet {
   func keep(_ isWanted: (FleetPlace) -> Bool) {
     for (place, member) in members where !isWanted(place) {
       members[place] = nil
-      member.link.box.withdraw()
+      takeBack(member.link.box.withdraw(), of: member.link)
       member.holder?.leave("the fleet shares the upstream no longer")
       member.link.roster.stop()
       wait(for: [member], until: seams.time.now + Self.leaveLimit) { [weak self] in
@@ -212,6 +215,22 @@ final class Fleet {
   }
 
   private static let leaveLimit: Duration = .seconds(5)
+
+  /// Removes what the engine has of this host's durable sends, however long that is not reached.
+  private func takeBack(_ names: [String], of link: FleetLink) {
+    guard !names.isEmpty else { return }
+    let withdrawal = FleetWithdrawal(link.place, host: link.host, names, engine: link.engine, timers: seams.timers)
+    withdrawal.onOver = { [weak self, unowned withdrawal] in self?.withdrawals.removeAll { $0 === withdrawal } }
+    withdrawals.append(withdrawal)
+    withdrawal.begin()
+  }
+
+  /// This host shares an upstream again: what is left of that is for its box, under the same name.
+  private func takeWithdrawals(of place: FleetPlace) -> [FleetWithdrawal] {
+    let taken = withdrawals.filter { $0.place == place && $0.host == host }
+    withdrawals.removeAll { one in taken.contains { $0 === one } }
+    return taken
+  }
 
   /// Gives everything that this host holds to others; `done` is called when that is known, or not to be known in time.
   func leave(within limit: Duration, _ done: @escaping () -> Void) {

@@ -153,21 +153,22 @@ final class FleetBox {
     if engine.server != nil { remove([name]) }
   }
 
-  /// This host takes part no more: nothing of it is left to others.
-  func withdraw() {
+  /// This host takes part no more. Returns the names of all rows that the engine may still have: nothing of them is to be
+  /// left to others.
+  func withdraw() -> [String] {
     let own = all.all.compactMap { number in rows[number].map { (number: number, row: $0) } }
-    let adopted = own.filter { $0.row.place == .adopted }
     (rows, numbers) = (IncrementalTable(), IncrementalTable())
     (all, fresh, lookedFor) = (SortedSet(), SortedSet(), SortedSet())
     for one in own { leaving.insert(one.row.name) }
-    if engine.server != nil {
-      remove(Array(leaving.all))
-      // Where this host's user may: what the one that holds has read already is written all the same.
-      let names = adopted.map { adoptedName($0.row.name) }
-      if !names.isEmpty { engine.remove(names.sorted(), of: place.key(.adopted)) { _ in } }
-    }
-    for one in adopted { onNews(.returned(one.number)) }
+    for one in own where one.row.place == .adopted { onNews(.returned(one.number)) }
     lifeEnded()
+    return Array(leaving.all)
+  }
+
+  /// What was to be removed when this host last took part. A row that is put again stays.
+  func drop(_ names: [String]) {
+    for name in names { leaving.insert(name) }
+    if !names.isEmpty, engine.server != nil { remove(names) }
   }
 
   /// Returns its name.

@@ -5,6 +5,7 @@ import Testing
 @Suite struct FleetTests {
   private let scene = FleetScene()
   private let fleet: Fleet
+  private let specification: UpstreamSpecification
 
   /// Each upstream has an engine of its own here.
   init() throws {
@@ -22,7 +23,7 @@ import Testing
     var settings = UpstreamSettings()
     settings.fleet = true
     let url = UpstreamURL(scheme: "http", host: "chat.example")
-    let specification = UpstreamSpecification(name: "u", url: url, namespace: "/", settings: settings, owner: nil)
+    specification = UpstreamSpecification(name: "u", url: url, namespace: "/", settings: settings, owner: nil)
     _ = fleet.connector(for: specification, FleetSink())
   }
 
@@ -38,6 +39,62 @@ import Testing
     let left = scene.store.hostRow(hosts, "b")
     scene.turn(by: .seconds(60))
     #expect(left != nil && scene.store.hostRow(hosts, "b") == left)
+  }
+
+  private var boxed: [String] { scene.store.rows(of: place.key(.box(host: "b"))).keys.sorted() }
+
+  /// With two durable sends, whose engine is not reached any more.
+  private func leaveUnreached() throws -> FleetMemoryEngine {
+    scene.turn(by: .seconds(5))
+    let link = try #require(fleet.link(of: place))
+    for number in [7, 8] as [UInt64] { link.box.put(number, FleetFields()) }
+    scene.turn(by: .seconds(1))
+    #expect(boxed == ["7", "8"])
+    let engine = try #require(link.engine as? FleetMemoryEngine)
+    engine.way.isOpen = false
+    engine.cut()
+    fleet.keep { _ in false }
+    scene.turn(by: .seconds(60))
+    return engine
+  }
+
+  @Test func whatAHostLeftWhileTheEngineWasNotReachedIsTakenBackAsSoonAsItIs() throws {
+    let engine = try leaveUnreached()
+    #expect(boxed == ["7", "8"])
+    engine.way.isOpen = true
+    scene.turn(by: .seconds(5))
+    #expect(boxed == [])
+  }
+
+  @Test func whatWasAdoptedMeanwhileIsTakenBackAsWell() throws {
+    let engine = try leaveUnreached()
+    let row = try #require(scene.store.hostRow(place.key(.hosts), "b"))
+    scene.run(FleetAdopt(place: place, own: scene.take("z"), host: "b", life: row.life, beat: row.beat ?? 0))
+    #expect(scene.store.rows(of: place.key(.adopted)).keys.sorted() == ["b/7", "b/8"])
+    engine.way.isOpen = true
+    scene.turn(by: .seconds(5))
+    #expect(scene.store.rows(of: place.key(.adopted)) == [:])
+  }
+
+  @Test func aRefusedRemovalOfWhatAHostLeftIsTriedAgain() throws {
+    let engine = try leaveUnreached()
+    engine.isRemovalRefused = true
+    engine.way.isOpen = true
+    scene.turn(by: .seconds(5))
+    #expect(boxed == ["7", "8"])
+    engine.isRemovalRefused = false
+    scene.turn(by: .seconds(2))
+    #expect(boxed == [])
+  }
+
+  @Test func aHostThatSharesTheUpstreamAgainKeepsTheCopyOfWhatStillWaits() throws {
+    let engine = try leaveUnreached()
+    _ = fleet.connector(for: specification, FleetSink())
+    fleet.link(of: place)?.box.put(8, FleetFields())
+    scene.turn(by: .seconds(5))
+    engine.way.isOpen = true
+    scene.turn(by: .seconds(5))
+    #expect(boxed == ["8"])
   }
 
   @Test func aLifeHasANumberBehindThoseOfEarlierProcessesAlsoWhereTheFleetHasForgottenThem() throws {

@@ -211,6 +211,26 @@ import Testing
     #expect(fleet.written("b") == ["one []"])
   }
 
+  @Test func aSendOfAnUpstreamThatLeavesTheFleetWhileThatIsNotReachedIsWrittenOnce() {
+    begin()
+    fleet.hosts["a"]?.upstream.channel.fail(.closed)
+    fleet.turn(by: .seconds(1))
+    _ = send("b", "one")
+    fleet.store.stop()
+    fleet.turn(by: .seconds(1))
+    fleet.hosts["b"]?.reload { $0.upstreams["chat"]?.settings.fleet = false }
+    fleet.turn(by: .seconds(1))
+    fleet.accept("b")
+    #expect(fleet.written("b") == ["one []"])
+    #expect(fleet.rows(.box(host: "b")) == ["waiting"])
+    fleet.store.start()
+    fleet.turn(by: .seconds(60))
+    fleet.accept("a")
+    fleet.turn(by: .seconds(15))
+    #expect(fleet.rows(.box(host: "b")) + fleet.rows(.adopted) == [])
+    #expect(fleet.written("a") == [])
+  }
+
   // MARK: - Without a disk
 
   /// As `begin`, with a host `b` that has no disk.
