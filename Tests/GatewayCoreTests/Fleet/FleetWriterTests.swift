@@ -558,13 +558,13 @@ import Testing
   @Test func veryManyQuestionsThatAGoneHostWasAskedAreGivenUpAPortionInEachTurn() {
     mayWrite()
     want(Interest(.all, answers: true), "b")
-    for id in 1...UInt64(2 * FleetWriter.portion.count) { _ = writer.ask(id, named: "q") }
+    for id in 1...UInt64(2 * FleetTurn.limit.count) { _ = writer.ask(id, named: "q") }
     _ = sink.takeAll()
     writer.noteLife(2, of: "b")
     writer.flush()
-    #expect(sink.takeAll().count <= 1 + FleetWriter.portion.count)
+    #expect(sink.takeAll().count <= 1 + FleetTurn.limit.count)
     scene.turn(by: .milliseconds(50))
-    #expect(sink.takeAll().last == "decline \(2 * FleetWriter.portion.count)")
+    #expect(sink.takeAll().last == "decline \(2 * FleetTurn.limit.count)")
   }
 
   @Test func aQuestionThatTheServerTookBackFromAGoneHostIsNotGivenUpAsWell() {

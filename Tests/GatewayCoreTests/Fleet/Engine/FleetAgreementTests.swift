@@ -11,7 +11,8 @@ import Testing
     settings.headers = [HTTPHeader(name: "Authorization", value: header)]
     let url = UpstreamURL(scheme: "http", host: "chat.example", path: path, query: query)
     return FleetAgreement(
-      UpstreamSpecification(name: "chat", url: url, namespace: "/", settings: settings, owner: nil), kind: "socketio")
+      UpstreamSpecification(name: "chat", url: url, namespace: "/", settings: settings, owner: nil), kind: "socketio",
+      lease: .seconds(3), adopt: .seconds(30))
   }
 
   private func settings(_ agreement: FleetAgreement) -> FleetSettings {
@@ -27,7 +28,7 @@ import Testing
   @Test func itTravelsAsText() {
     let agreement = agreement()
     #expect(FleetAgreement(agreement.text) == agreement)
-    #expect(agreement.digests.keys.sorted() == ["kind", "namespace", "parser", "url"])
+    #expect(agreement.digests.keys.sorted() == ["fleet.adopt", "fleet.lease", "kind", "namespace", "parser", "url"])
   }
 
   @Test func whatDiffersIsNamed() {
