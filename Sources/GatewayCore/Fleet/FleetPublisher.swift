@@ -58,11 +58,15 @@ final class FleetPublisher {
   private var marks = Ring<(time: MonotonicInstant, number: UInt64)>()
   /// All events up to this number are older than that.
   private var oldest: UInt64 = 0
+  /// Those up to this number are beyond the bytes that the engine may have of them.
+  private var oversized: UInt64 = 0
+  /// Bytes that were said since the engine last was to forget some.
+  private var untrimmed = 0
 
-  /// Entries between two looks at what the engine may forget.
-  static let trimStep: UInt64 = 64
-  /// What is kept, in entries and in bytes: what an engine that fails over loses at the most. The engine has no more of
-  /// what is beyond the history either.
+  /// Entries, and bytes, between two looks at what the engine may forget.
+  static let trimStep: (count: UInt64, bytes: Int) = (64, 4 << 20)
+  /// What is kept, in entries and in bytes: what an engine that fails over loses at the most. The engine has no more bytes
+  /// of events either, and no more of what is beyond the history.
   static let keptLimit = (count: 20_000, bytes: 32 << 20)
   /// Bytes that one counts beyond its values where it waits for the engine.
   static let overhead = 256
@@ -102,7 +106,7 @@ final class FleetPublisher {
     offset = taken.resumption?.offset ?? ""
     kept.removeAll()
     beginnings = Ring()
-    (marks, oldest) = (Ring(), 0)
+    (marks, oldest, oversized, untrimmed) = (Ring(), 0, 0, 0)
     fresh.removeAll()
     (unsaidEnd, saidEnd, state, flow) = (nil, nil, .idle, .open)
     held = 0
@@ -303,12 +307,14 @@ final class FleetPublisher {
     case .lost, .repeating: held += record.byteCount + Self.overhead
     case .refused: break
     }
-    if number.isMultiple(of: Self.trimStep) { trim(at: number) }
+    untrimmed += record.byteCount
+    if number.isMultiple(of: Self.trimStep.count) || untrimmed > Self.trimStep.bytes { trim(at: number) }
   }
 
   /// The engine forgets what is beyond the history, but not what a host may not have read yet, for as long as that is
-  /// kept here.
+  /// kept here; and what is beyond its bytes in any case.
   private func trim(at number: UInt64) {
+    untrimmed = 0
     let now = timers.now
     marks.append((now, number))
     while let mark = marks.first, mark.time + grace <= now {
@@ -316,8 +322,9 @@ final class FleetPublisher {
       _ = marks.popFirst()
     }
     let isKept = kept.first?.position.number ?? number
-    guard number > UInt64(historyLimit) else { return }
-    trim(before: min(number - UInt64(historyLimit), max(oldest, isKept)))
+    let past = number > UInt64(historyLimit) ? min(number - UInt64(historyLimit), max(oldest, isKept)) : 0
+    let first = max(past, oversized + 1)
+    if first > 1 { trim(before: first) }
   }
 
   /// The engine forgets the events up to that number, once all of them are of conversations that are known here.
@@ -338,7 +345,11 @@ final class FleetPublisher {
     }
   }
 
-  private func keep(_ record: FleetRecord) { kept.append(record, bytes: record.byteCount) }
+  private func keep(_ record: FleetRecord) {
+    var gone: UInt64?
+    kept.append(record, bytes: record.byteCount) { gone = $0.position.number }
+    if let gone, kept.count < Self.keptLimit.count { oversized = gone }
+  }
 
   private func append(_ record: FleetRecord) {
     let size = record.byteCount + Self.overhead

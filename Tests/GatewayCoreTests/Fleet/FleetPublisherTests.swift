@@ -47,6 +47,20 @@ import Testing
     #expect(scene.events.dropFirst(2) == ["2-1 one", "2-2 two", "2-3 three", "2-4 four"])
   }
 
+  @Test func theEngineHasNoMoreBytesOfEventsThanTheHolderKeeps() {
+    publisher.opened(newEpoch: "e1", nil, hosts: 1)
+    scene.settle()
+    let text = String(repeating: "x", count: 1 << 20)
+    for _ in 0..<100 {
+      publish(text)
+      scene.settle()
+    }
+    let records = scene.store.records(of: scene.place.key(.events), after: .start)
+    let bytes = records.reduce(0) { $0 + $1.byteCount }
+    #expect(bytes <= FleetPublisher.keptLimit.bytes + FleetPublisher.trimStep.bytes + text.utf8.count * 2)
+    #expect(records.last?.position.number == 100 && records.count > 30)
+  }
+
   @Test func anEndThatTheEngineHasLostIsSaidOnceMore() {
     publisher.opened(newEpoch: "e1", nil, hosts: 1)
     scene.settle()
