@@ -34,20 +34,31 @@ final class PacketReceiver {
 
   // MARK: - Messages
 
-  /// Takes a text whose packet begins at `start`. Nearly all are an event that can be delivered as it is, for which no
-  /// packet has to be put together.
+  /// Takes a text whose packet begins at `start`. Nearly all are an event or an acknowledgement that can be delivered as
+  /// it is, for which no packet has to be put together.
   func receive(text: RawSpan, from start: Int) {
-    guard parser == .json, decoder.isIdle, !trace.isWatched,
-      let event = SocketIOPacket.plainEvent(in: text, from: start),
-      !LocalForm.needsRewriting(text, event.arguments), !isLong(event, in: text)
-    else { return attempt { () throws(SocketIOProblem) in try receivePacket(text, from: start) } }
-    namespaces.member(text.extracting(event.namespace))?
-      .receive(event: text.extracting(event.name), text.extracting(event.arguments), ack: event.ack)
+    if parser == .json, decoder.isIdle, !trace.isWatched {
+      if let event = SocketIOPacket.plainEvent(in: text, from: start),
+        isPlain(event.arguments, besides: event.name.count, in: text)
+      {
+        namespaces.member(text.extracting(event.namespace))?
+          .receive(event: text.extracting(event.name), text.extracting(event.arguments), ack: event.ack)
+        return
+      }
+      if let answer = SocketIOPacket.plainAcknowledgement(in: text, from: start), isPlain(answer.arguments, in: text) {
+        namespaces.member(text.extracting(answer.namespace))?.channel
+          .receive(acknowledgement: answer.ack, arguments: text.extracting(answer.arguments))
+        return
+      }
+    }
+    attempt { () throws(SocketIOProblem) in try receivePacket(text, from: start) }
   }
 
+  /// Whether arguments are in the local form and fit into a line, beside so many other bytes.
   @inline(__always)
-  private func isLong(_ event: SocketIOPacket.PlainEvent, in text: RawSpan) -> Bool {
-    text.byteCount > Limits.leastLine && event.name.count + event.arguments.count > namespaces.lineLimit
+  private func isPlain(_ arguments: Range<Int>, besides count: Int = 0, in text: RawSpan) -> Bool {
+    !LocalForm.needsRewriting(text, arguments)
+      && (text.byteCount <= Limits.leastLine || count + arguments.count <= namespaces.lineLimit)
   }
 
   private func receivePacket(_ text: RawSpan, from start: Int) throws(SocketIOProblem) {

@@ -143,6 +143,26 @@ struct SocketIOPacket: Equatable, Sendable {
     } catch { return nil }
   }
 
+  /// The parts of an acknowledgement without attachments.
+  struct PlainAcknowledgement: Equatable {
+    var arguments: Range<Int>
+    /// Empty for the main namespace.
+    var namespace: Range<Int>
+    var ack: UInt64
+  }
+
+  /// The same for an acknowledgement: nil for any other packet, and for one that `init(parsing:)` finds something wrong
+  /// with.
+  static func plainAcknowledgement(in text: RawSpan, from start: Int) -> PlainAcknowledgement? {
+    guard JSONScanner.byte(text, start) == UInt8(ascii: "0") &+ Kind.acknowledgement.rawValue else { return nil }
+    var at = start &+ 1
+    let namespace = Self.namespace(text, &at)
+    do {
+      guard let ack = try Self.ack(text, &at) else { return nil }
+      return PlainAcknowledgement(arguments: try scanAcknowledgement(text, at), namespace: namespace, ack: ack)
+    } catch { return nil }
+  }
+
   // MARK: - The head
 
   private static func attachmentCount(
@@ -222,18 +242,23 @@ struct SocketIOPacket: Equatable, Sendable {
     _ text: RawSpan, _ start: Int, _ long: LongPacket?
   ) throws(SocketIOFlaw) -> Content {
     do throws(JSONError) {
-      var at = start
-      guard try openArray(text, &at) else {
-        try end(text, at)
-        return .acknowledgement(arguments: at..<at)
-      }
-      if let known = try long?.outline(text, array: start) {
-        return .acknowledgement(arguments: at..<max(at, known.elementsEnd))
-      }
-      let arguments = try elements(text, &at)
-      try end(text, at)
-      return .acknowledgement(arguments: arguments)
+      return .acknowledgement(arguments: try scanAcknowledgement(text, start, long))
     } catch { throw flaw(error) }
+  }
+
+  @inline(__always)
+  private static func scanAcknowledgement(
+    _ text: RawSpan, _ start: Int, _ long: LongPacket? = nil
+  ) throws(JSONError) -> Range<Int> {
+    var at = start
+    guard try openArray(text, &at) else {
+      try end(text, at)
+      return at..<at
+    }
+    if let known = try long?.outline(text, array: start) { return at..<max(at, known.elementsEnd) }
+    let arguments = try elements(text, &at)
+    try end(text, at)
+    return arguments
   }
 
   private static func flaw(_ error: JSONError) -> SocketIOFlaw {

@@ -175,6 +175,23 @@ private let flawed: [(String, String)] = [
   }
 }
 
+/// And so it takes an acknowledgement.
+@Test func plainAcknowledgementsAreFoundAlikeOnBothWays() {
+  for text in wellFormed.map(\.0) + malformed.map(\.0) + flawed.map(\.0) {
+    let bytes = [UInt8](("4" + text).utf8)
+    let plain = SocketIOPacket.plainAcknowledgement(in: bytes.span.bytes, from: 1)
+    guard case .success(let packet) = parse(text), packet.kind == .acknowledgement, let ack = packet.ack,
+      case .acknowledgement(let arguments) = packet.content
+    else {
+      #expect(plain == nil, "\(text.prefix(80))")
+      continue
+    }
+    let expected = SocketIOPacket.PlainAcknowledgement(
+      arguments: arguments, namespace: packet.namespace, ack: ack)
+    #expect(plain == expected, "\(text.prefix(80))")
+  }
+}
+
 @Test func malformedPacketsAreRefused() {
   for (text, problem) in malformed { #expect(parse(text) == .failure(problem), "\(text)") }
 }
