@@ -196,6 +196,13 @@ struct Coalescing: Hashable, Sendable {
 }
 
 extension Command {
+  /// Its message, to be written for the last time: only what its outcome needs is kept.
+  func takeMessage() -> PreparedMessage {
+    var taken = PreparedMessage(event: message.event, body: [])
+    swap(&taken, &message)
+    return taken
+  }
+
   /// It will not be written any more: only what its outcome needs is kept.
   func dropContent() {
     if message.bodyCount > 0 { message.body = [] }

@@ -203,14 +203,21 @@ final class Delivery {
     guard command.retry == nil else { return tryOut(command, on: channel) }
     let now = noteWrite(of: command, to: channel)
     armAckTimeout(command)
-    say(command, ack: commands.written(command, at: now), to: channel)
-    command.dropContent()
+    let ack = commands.written(command, at: now)
+    write(command.takeMessage(), of: command, ack: ack, to: channel)
+  }
+
+  /// Writes a command that may have to be written once more.
+  func say(_ command: Command, ack: UInt64?, to channel: any UpstreamChannel) {
+    write(command.message, of: command, ack: ack, to: channel)
   }
 
   /// The one place where a command is written.
-  func say(_ command: Command, ack: UInt64?, to channel: any UpstreamChannel) {
-    guard command.isStored else { return channel.write(command.message, ack: ack) }
-    channel.write(command.message, ack: ack, entry: command.number)
+  private func write(
+    _ message: PreparedMessage, of command: Command, ack: UInt64?, to channel: any UpstreamChannel
+  ) {
+    guard command.isStored else { return channel.write(message, ack: ack) }
+    channel.write(message, ack: ack, entry: command.number)
   }
 
   /// What the outbox promised is sent when the kernel has it, and not while it may die with our buffer. A caller that waits

@@ -31,9 +31,10 @@ struct SendSubmission {
     let message = try message(call)
     if call.delivery == .durable { try checkDurable(call, message) }
     let isCounted = gateway.quotas.limitsRates
-    if isCounted { try gateway.quotas.take(message.byteCount, for: peer.uid, caller.quota) }
+    let byteCount = isCounted ? message.byteCount : 0
+    if isCounted { try gateway.quotas.take(byteCount, for: peer.uid, caller.quota) }
     let number = session.makeCallNumber()
-    let command = command(call, message, number: number, answered: id != nil)
+    let command = command(call, consume message, number: number, answered: id != nil)
     if let key = call.key {
       command.fingerprint = fingerprint
       remember(key, of: call.target, command)
@@ -44,7 +45,7 @@ struct SendSubmission {
     } catch {
       let problem = LocalError(error, nextAttempt: connection.retryIn)
       forget(command, number)
-      if isCounted { gateway.quotas.giveBack(message.byteCount, for: peer.uid) }
+      if isCounted { gateway.quotas.giveBack(byteCount, for: peer.uid) }
       throw problem
     }
   }
@@ -101,7 +102,7 @@ struct SendSubmission {
   }
 
   private func command(
-    _ call: SendParameters, _ message: PreparedMessage, number request: UInt64, answered: Bool
+    _ call: SendParameters, _ message: consuming PreparedMessage, number request: UInt64, answered: Bool
   ) -> Command {
     let now = gateway.seams.time.now
     // An accepted send is answered at once, unless it may not be queued and the first attempt is still open.
