@@ -192,7 +192,12 @@ public final class Gateway {
     case .released:
       upstreams.noteReleased(connection)
       note(.connectionReleased(connection.fact))
-    case .settled(let command, let outcome): settled(command, outcome, on: connection)
+    case .settled(let command, let outcome):
+      if let trouble = relay.trouble(behind: outcome, on: connection) {
+        settled(command, .notStored(trouble), on: connection)
+      } else {
+        settled(command, outcome, on: connection)
+      }
     case .leftOver(let command, let failure):
       if !relay.storeLeftover(command, of: connection) { connection.settle(command, .down(failure)) }
     case .progressed(let command, let part):
@@ -208,7 +213,6 @@ public final class Gateway {
   }
 
   private func settled(_ command: Command, _ outcome: CommandOutcome, on connection: Connection) {
-    let outcome = relay.explained(outcome, on: connection)
     relay.settled(command, outcome)
     if case .call(let client, let request) = command.owner {
       if let session = clients[client] { OpenSend.settled(request, command, outcome, in: session) }

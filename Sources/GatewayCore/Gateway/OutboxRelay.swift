@@ -170,12 +170,10 @@ final class OutboxRelay {
 
   // MARK: - An entry's end
 
-  /// An outcome with its cause, where what keeps sends knows why it has not answered.
-  func explained(_ outcome: CommandOutcome, on connection: Connection) -> CommandOutcome {
-    guard case .notStored(let problem) = outcome, problem == .late,
-      let trouble = outbox.copies?.trouble(of: OutboxTarget(connection.specification))
-    else { return outcome }
-    return .notStored(trouble)
+  /// Why what keeps sends has not answered, where that is the outcome and it knows.
+  func trouble(behind outcome: CommandOutcome, on connection: Connection) -> StorageProblem? {
+    guard case .notStored(let problem) = outcome, problem == .late else { return nil }
+    return outbox.copies?.trouble(of: OutboxTarget(connection.specification))
   }
 
   /// A command has its outcome.
