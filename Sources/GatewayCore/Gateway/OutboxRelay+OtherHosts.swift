@@ -41,10 +41,10 @@ extension OutboxRelay {
     guard outbox.isUnknown(copy.id), outbox.rows.canBeKept(copy.target) else { return false }
     var entry = copy
     entry.number = numberAgain(entry.number)
-    outbox.add(entry) { [weak self] record, problem, isAwaited in
-      guard let self, problem == nil, isAwaited else { return }
-      if record.entry.key != nil { keys.note(record.entry.id, state: DeliveryLevel.durable.rawValue) }
-      placeIfHomeless(record)
+    outbox.add(entry) { [reference] record, problem, isAwaited in
+      guard let relay = reference.object, problem == nil, isAwaited else { return }
+      if record.entry.key != nil { relay.keys.note(record.entry.id, state: DeliveryLevel.durable.rawValue) }
+      relay.placeIfHomeless(record)
     }
     return true
   }

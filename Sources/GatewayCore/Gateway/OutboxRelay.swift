@@ -1,6 +1,8 @@
 /// Between the outbox and the connections that carry what is in it: what becomes an entry, which connection has it, and
 /// what became of it. The numbers and keys of sends too, which outlive the daemon with it.
 final class OutboxRelay {
+  /// For what does not keep it: each durable send asks for it when the disk has it.
+  let reference = LightReference<OutboxRelay>()
   /// What is kept on disk.
   let outbox: Outbox
   /// The keys of sends that are remembered.
@@ -32,7 +34,10 @@ final class OutboxRelay {
     self.upstreams = upstreams
     time = seams.time
     timers = seams.timers
+    reference.begin(self)
   }
+
+  deinit { reference.end() }
 
   /// Takes up what an earlier daemon left: before any connection is used.
   func start() {
@@ -75,9 +80,9 @@ final class OutboxRelay {
     let owner = command.owner
     let entry = entry(for: command, on: connection, asked: level, key: key)
     guard let record = outbox.take(consume entry, carriedBy: (connection, command)) else { return }
-    outbox.makeLast(record) { [weak self] problem in
-      guard let self, outbox.decided(record, problem) else { return }
-      stored(record, command, owner, on: connection, problem)
+    outbox.makeLast(record) { [reference] problem in
+      guard let relay = reference.object, relay.outbox.decided(record, problem) else { return }
+      relay.stored(record, command, owner, on: connection, problem)
     }
   }
 
@@ -146,24 +151,25 @@ final class OutboxRelay {
       connection.restore([command])
       remember(entry, on: connection)
     }
-    outbox.add(entry, replacing: old.number, carriedBy: carrier) { [weak self] record, problem, isAwaited in
+    outbox.add(entry, replacing: old.number, carriedBy: carrier) { [reference] record, problem, isAwaited in
+      let relay = reference.object
       if problem != nil {
-        self?.outbox.settleFailedRevival(of: revived, isAwaited: isAwaited)
-        self?.keys.note(old.id, state: old.keyState)
+        relay?.outbox.settleFailedRevival(of: revived, isAwaited: isAwaited)
+        relay?.keys.note(old.id, state: old.keyState)
       }
       if let (connection, command) = carrier {
         if let problem {
           connection.reject(command, problem)
           // It is as it was, and so is its key.
-          self?.remember(old, on: connection)
+          relay?.remember(old, on: connection)
         } else if command.isRevoked {
-          self?.withhold(command)
+          relay?.withhold(command)
         } else {
-          if isAwaited { self?.keepCopy(of: record) }
+          if isAwaited { relay?.keepCopy(of: record) }
           connection.committed(command)
         }
       }
-      if isAwaited, problem == nil { self?.placeIfHomeless(record) }
+      if isAwaited, problem == nil { relay?.placeIfHomeless(record) }
       done(problem)
     }
   }
@@ -377,9 +383,9 @@ final class OutboxRelay {
   private func expireLater(_ record: OutboxRecord) {
     guard let expires = record.entry.expires, !record.isWatched else { return }
     record.isWatched = true
-    timers.after(.milliseconds(expires - outbox.wallMilliseconds())) { [weak self, weak record] in
-      guard let self, let record, record.line != nil, record.connection == nil else { return }
-      if !record.isElsewhere { finish(record, .expired, reason: nil) }
+    timers.after(.milliseconds(expires - outbox.wallMilliseconds())) { [reference, weak record] in
+      guard let relay = reference.object, let record, record.line != nil, record.connection == nil else { return }
+      if !record.isElsewhere { relay.finish(record, .expired, reason: nil) }
     }
   }
 
@@ -419,9 +425,9 @@ final class OutboxRelay {
         owner: command.user)) != nil
     else { return false }
     let entry = entry(for: command, on: connection, asked: .accepted, key: keys.key(of: command.id))
-    outbox.add(entry) { [weak self] _, problem, _ in
-      guard let self, let problem else { return }
-      onFact(.sendFailed(connection.fact, command: command.id, outcome: "not stored: \(problem.message)"))
+    outbox.add(entry) { [reference] _, problem, _ in
+      guard let relay = reference.object, let problem else { return }
+      relay.onFact(.sendFailed(connection.fact, command: command.id, outcome: "not stored: \(problem.message)"))
     }
     return true
   }

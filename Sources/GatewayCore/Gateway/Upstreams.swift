@@ -1,6 +1,8 @@
 /// The upstreams under the configuration in force: what a target means, what each user may do with it, and the
 /// connections that there are.
 final class Upstreams {
+  /// For what does not keep it.
+  private let reference = LightReference<Upstreams>()
   /// What each user may do with them.
   private(set) var access: AccessPolicy
   /// What the targets of calls mean.
@@ -57,8 +59,11 @@ final class Upstreams {
     access = AccessPolicy(configuration, daemonUser: daemonUser)
     resolver = TargetResolver(configuration: configuration, urls: seams.urls, factory: factory)
     seams.servers.adopt(configuration.upstreams.values.flatMap(\.urls))
-    fleet?.onHolder = { [weak self] in self?.tellHolder(of: $0) }
+    reference.begin(self)
+    fleet?.onHolder = { [reference] in reference.object?.tellHolder(of: $0) }
   }
+
+  deinit { reference.end() }
 
   /// What is in force.
   var configuration: Configuration { resolver.configuration }
@@ -88,7 +93,7 @@ final class Upstreams {
       time: seams.time, timers: seams.timers, random: seams.random, outputs: outputs, tokens: tokens,
       budget: budget, network: seams.network, histories: histories, memory: seams.memory, work: seams.work,
       sliced: work, filters: filters,
-      permit: { [weak self] in self?.access.answer($0, at: $1, for: $2).permit ?? .none },
+      permit: { [reference] in reference.object?.access.answer($0, at: $1, for: $2).permit ?? .none },
       limits: configuration.limits)
   }
 
@@ -103,7 +108,7 @@ final class Upstreams {
   /// those that cannot be, a sentence each.
   func connectKept(_ report: @escaping (String) -> Void) {
     let kept = configuration.upstreams.filter { $0.value.settings.keep == .always }.keys.sorted()
-    let connect = { [weak self] (name: String) -> Void in self?.connect(toKept: name, report) }
+    let connect = { [reference] (name: String) -> Void in reference.object?.connect(toKept: name, report) }
     work.forEach(of: kept, portion: Self.portion, for: .configuration, connect)
   }
 
@@ -171,7 +176,7 @@ final class Upstreams {
       forgetOld(connection.stream)
       connection.review()
     }
-    if !rest.isEmpty { seams.timers.after(.zero) { [weak self] in self?.look(at: rest) } }
+    if !rest.isEmpty { seams.timers.after(.zero) { [reference] in reference.object?.look(at: rest) } }
   }
 
   /// Connections that are looked at in one go, at most.
@@ -179,7 +184,7 @@ final class Upstreams {
 
   /// What is too old of a long history goes in portions, one in each turn.
   private func forgetOld(_ stream: EventStream) {
-    if !stream.forgetOld() { seams.timers.after(.zero) { [weak self] in self?.forgetOld(stream) } }
+    if !stream.forgetOld() { seams.timers.after(.zero) { [reference] in reference.object?.forgetOld(stream) } }
   }
 
   // MARK: - Another configuration
@@ -202,8 +207,8 @@ final class Upstreams {
     for connection in pool.inNoOrder {
       connection.checkSenders { access.answer($1, at: connection.rules, for: $0).permit }
     }
-    seams.timers.after(.zero) { [weak self] in
-      guard let self else { return }
+    seams.timers.after(.zero) { [reference] in
+      guard let pool = reference.object?.pool else { return }
       for connection in pool.all where connection.rules.name != connection.specification.name && !connection.isOccupied
       {
         connection.withdraw()
@@ -214,7 +219,7 @@ final class Upstreams {
   /// Gives each connection its settings of the configuration in force, or ends those that have none, a portion in each
   /// turn. `done` is called when all have theirs.
   func adoptSettings(then done: @escaping () -> Void) {
-    forEach({ [weak self] in self?.adoptSettings(of: $0) }, then: done)
+    forEach({ [reference] in reference.object?.adoptSettings(of: $0) }, then: done)
   }
 
   private func adoptSettings(of connection: Connection) {
