@@ -89,8 +89,8 @@ final class OutboxRelay {
   private func entry(
     for command: Command, on connection: Connection, asked level: DeliveryLevel, key: String?
   ) -> OutboxEntry {
-    OutboxEntry(
-      command, for: connection.outboxTarget, asked: level, key: key, now: time.now, wall: outbox.wallMilliseconds)
+    command.entry(
+      for: connection.outboxTarget, asked: level, key: key, now: time.now, wall: outbox.wallMilliseconds)
   }
 
   private func stored(

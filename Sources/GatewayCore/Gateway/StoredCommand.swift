@@ -1,18 +1,5 @@
 /// A command as an entry of the outbox, and an entry as a command again.
 extension OutboxEntry {
-  /// What is kept of a command. `wall` is asked for milliseconds since 1970 where the command may expire.
-  init(
-    _ command: Command, for target: OutboxTarget, asked level: DeliveryLevel, key: String?, now: MonotonicInstant,
-    wall: () -> Int64
-  ) {
-    self.init(
-      number: command.number, id: command.id, owner: command.user, target: target, message: command.message,
-      delivery: level, fingerprint: command.fingerprint, created: command.acceptedAt,
-      expires: command.expires.map { wall() + ($0 - now).milliseconds }, groups: command.sender.groups,
-      retries: command.retry?.again, ackTimeout: command.ackTimeout?.milliseconds,
-      coalesce: command.coalescing?.value, key: key, attempts: command.retry?.writes ?? 0)
-  }
-
   /// What a newer send takes its place by. What was only accepted, and moved here at a stop, is still one of these.
   var coalescing: Coalescing? {
     coalesce.map { Coalescing(user: owner, value: $0, isStored: delivery == .durable) }
@@ -23,6 +10,18 @@ extension OutboxEntry {
 }
 
 extension Command {
+  /// What is kept of it. `wall` is asked for milliseconds since 1970 where it may expire.
+  func entry(
+    for target: OutboxTarget, asked level: DeliveryLevel, key: String?, now: MonotonicInstant, wall: () -> Int64
+  ) -> OutboxEntry {
+    // Its members in their order, so that it is made where it is returned, and not copied there.
+    OutboxEntry(
+      number: number, id: id, owner: user, groups: sender.groups, target: target, message: message, delivery: level,
+      retries: retry?.again, ackTimeout: ackTimeout?.milliseconds, coalesce: coalescing?.value, key: key,
+      fingerprint: fingerprint, created: acceptedAt, expires: expires.map { wall() + ($0 - now).milliseconds },
+      attempts: retry?.writes ?? 0)
+  }
+
   /// The command that an entry asks for. `wall` is in milliseconds since 1970.
   convenience init(_ entry: OutboxEntry, now: MonotonicInstant, wall: Int64) {
     self.init(

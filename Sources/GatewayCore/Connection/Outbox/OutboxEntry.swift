@@ -45,28 +45,6 @@ public struct OutboxEntry: Equatable, Sendable {
   /// A longer acknowledgement is not kept.
   static let resultLimit = 16 << 10
 
-  public init(
-    number: UInt64, id: String, owner: UInt32, target: OutboxTarget, message: PreparedMessage,
-    delivery: DeliveryLevel, fingerprint: UInt64, created: Int64, expires: Int64?, groups: [UInt32] = [],
-    retries: Int? = nil, ackTimeout: Int64? = nil, coalesce: String? = nil, key: String? = nil, attempts: Int = 0
-  ) {
-    self.number = number
-    self.id = id
-    self.owner = owner
-    self.groups = groups
-    self.target = target
-    self.message = message
-    self.delivery = delivery
-    self.retries = retries
-    self.ackTimeout = ackTimeout
-    self.coalesce = coalesce
-    self.key = key
-    self.fingerprint = fingerprint
-    self.created = created
-    self.expires = expires
-    self.attempts = attempts
-  }
-
   /// In whose name it is sent.
   var sender: AccessIdentity { AccessIdentity(uid: owner, groups: groups) }
 
@@ -94,6 +72,19 @@ public struct OutboxEntry: Equatable, Sendable {
 
   /// Bytes that an entry counts beyond its message.
   static let overhead = 512
+}
+
+extension OutboxEntry {
+  public init(
+    number: UInt64, id: String, owner: UInt32, target: OutboxTarget, message: PreparedMessage,
+    delivery: DeliveryLevel, fingerprint: UInt64, created: Int64, expires: Int64?, groups: [UInt32] = [],
+    retries: Int? = nil, ackTimeout: Int64? = nil, coalesce: String? = nil, key: String? = nil, attempts: Int = 0
+  ) {
+    self.init(
+      number: number, id: id, owner: owner, groups: groups, target: target, message: message, delivery: delivery,
+      retries: retries, ackTimeout: ackTimeout, coalesce: coalesce, key: key, fingerprint: fingerprint,
+      created: created, expires: expires, attempts: attempts)
+  }
 }
 
 extension OutboxEntry {
