@@ -39,15 +39,14 @@ struct MsgpackRawWriter {
 
   /// Nil is null.
   mutating func text(_ text: String?) {
-    guard var text else { return null() }
-    text.withUTF8 {
-      if $0.count < 32 {
-        head(0xa0 | UInt8(truncatingIfNeeded: $0.count), 0, width: 0)
-      } else {
-        head(0xdb, UInt64($0.count), width: 4)
-      }
-      copy(UnsafeRawBufferPointer($0))
+    guard let text else { return null() }
+    let bytes = text.utf8Span.span.bytes
+    if bytes.byteCount < 32 {
+      head(0xa0 | UInt8(truncatingIfNeeded: bytes.byteCount), 0, width: 0)
+    } else {
+      head(0xdb, UInt64(bytes.byteCount), width: 4)
     }
+    bytes.withUnsafeBytes { copy($0) }
   }
 
   /// Nil is null.

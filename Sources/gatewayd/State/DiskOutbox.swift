@@ -13,6 +13,8 @@ final class DiskOutbox: OutboxStore {
   private let writer: OutboxWriter
   private var source: EventLoop.IOSource?
   private var gathered = OutboxWriter.Batch()
+  /// How many changes are expected in the next batch.
+  private var room = 0
   private var isPosting = false
   private lazy var posting: () -> Void = { [weak self] in self?.post() }
   /// The callers that wait for the disk, in order; the first `decided` of them have heard.
@@ -67,10 +69,10 @@ final class DiskOutbox: OutboxStore {
   private func post() {
     isPosting = false
     guard !gathered.isEmpty else { return }
-    let count = gathered.count
+    // As many will come again, while many come; now and then few come in between.
+    room = min(max(gathered.count, room / 2), Self.keptCapacity)
     writer.post(gathered)
-    // As many will come again, while many come.
-    gathered = OutboxWriter.Batch(room: count > 4 ? min(count, Self.keptCapacity) : 0)
+    gathered = OutboxWriter.Batch(room: room > 4 ? room : 0)
   }
 
   private func heard(_ letter: OutboxWriter.Letter) {

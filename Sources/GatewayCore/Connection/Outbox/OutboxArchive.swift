@@ -2,8 +2,8 @@
 /// Where there are too many, those go first of the user that has the most, and of these the ones that cannot be sent
 /// again: neither another user's sends nor a user's own successes take away what still can be.
 struct OutboxArchive {
-  /// One user's, each kind in the order of its end.
-  private struct Share {
+  /// One user's, each kind in the order of its end. An object, so that a look at it copies nothing.
+  private final class Share {
     /// They cannot be sent again.
     var settled = TombstoneQueue<OutboxRecord>()
     var repeatable = TombstoneQueue<OutboxRecord>()
@@ -20,12 +20,12 @@ struct OutboxArchive {
       return nil
     }
 
-    mutating func add(_ record: OutboxRecord, _ cost: Int) {
+    func add(_ record: OutboxRecord, _ cost: Int) {
       record.archivePlace = record.entry.isRepeatable ? repeatable.append(record) : settled.append(record)
       bytes += cost
     }
 
-    mutating func remove(_ record: OutboxRecord, at place: UInt64, _ cost: Int) {
+    func remove(_ record: OutboxRecord, at place: UInt64, _ cost: Int) {
       if record.entry.isRepeatable { repeatable.remove(at: place) } else { settled.remove(at: place) }
       bytes -= cost
     }
@@ -74,9 +74,16 @@ struct OutboxArchive {
   /// Adds a finished entry, which is not listed yet.
   mutating func add(_ record: OutboxRecord) {
     let cost = record.entry.cost
-    shares[record.entry.owner, default: Share()].add(record, cost)
+    share(of: record.entry.owner).add(record, cost)
     count += 1
     bytes += cost
+  }
+
+  private mutating func share(of owner: UInt32) -> Share {
+    if let known = shares[owner] { return known }
+    let made = Share()
+    shares[owner] = made
+    return made
   }
 
   /// Takes one out; false if it is not here.

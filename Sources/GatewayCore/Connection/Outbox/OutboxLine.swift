@@ -20,8 +20,7 @@ final class OutboxLine {
 
   var count: Int { records.count }
 
-  private func count(_ entry: OutboxEntry, _ sign: Int) {
-    let cost = entry.cost
+  private func count(_ cost: Int, _ sign: Int) {
     bytes += sign * cost
     all.add(cost, sign)
     ofTarget.add(cost, sign)
@@ -64,14 +63,14 @@ final class OutboxLine {
   func add(_ record: OutboxRecord) {
     record.line = self
     records.insert(record, at: record.entry.number)
-    count(record.entry, 1)
+    count(record.entry.cost, 1)
   }
 
   func remove(_ record: OutboxRecord) {
     guard record.line === self else { return }
     record.line = nil
     records.remove(at: record.entry.number)
-    count(record.entry, -1)
+    count(record.entry.cost, -1)
   }
 }
 
