@@ -110,11 +110,12 @@ struct IncrementalTable<Key: Hashable, Value> {
   private mutating func divideOne() {
     let last = pieces.count
     let divided = last - Self.lastPowerOfTwo(last)
-    let all = pieces[divided]
+    var all = NumberTable<Slot>()
+    swap(&all, &pieces[divided])
     // About half of it goes.
     let room = all.count / 2
     var (stays, goes) = (NumberTable<Slot>(room: room), NumberTable<Slot>(room: room))
-    for (hash, slot) in all.pairs {
+    all.drain { hash, slot in
       if Self.place(of: hash, in: last + 1) == last { goes[hash] = slot } else { stays[hash] = slot }
     }
     pieces[divided] = stays

@@ -76,6 +76,12 @@ struct NumberTable<Value> {
     keys[hole] = Self.free
   }
 
+  /// Hands everything out, in no order, and forgets it.
+  mutating func drain(_ body: (UInt64, consuming Value) -> Void) {
+    for place in slots.indices { if let value = slots[place].take() { body(keys[place], value) } }
+    removeAll()
+  }
+
   /// Forgets everything.
   mutating func removeAll() {
     keys = []
@@ -95,9 +101,12 @@ struct NumberTable<Value> {
   }
 
   private mutating func grow() {
-    let (oldKeys, oldSlots) = (keys, slots)
-    makePlaces(max(4, oldKeys.count &* 2))
-    for place in oldKeys.indices { if let value = oldSlots[place] { put(value, for: oldKeys[place]) } }
+    let (held, capacity) = (count, keys.count)
+    var old = NumberTable()
+    swap(&self, &old)
+    makePlaces(max(4, capacity &* 2))
+    count = held
+    old.drain { put($1, for: $0) }
   }
 
   /// All of them free.
@@ -107,7 +116,7 @@ struct NumberTable<Value> {
   }
 
   /// Puts what is not there yet into the first free place.
-  private mutating func put(_ value: Value, for key: UInt64) {
+  private mutating func put(_ value: consuming Value, for key: UInt64) {
     var at = home(of: key)
     while keys[at] != Self.free { at = (at &+ 1) & (keys.count &- 1) }
     keys[at] = key
