@@ -28,8 +28,8 @@ public final class Gateway {
   private(set) var isHandingOver = false
   /// How often clients went from one daemon to the next so far.
   var handovers: UInt64 = 0
-  /// Memory of the last reply, for the next one; most are written and copied into a client's output at once.
-  var replyRoom: [UInt8] = []
+  /// What wrote the last reply, with its memory for the next one; most are copied into a client's output at once.
+  var replyWriter: JSONWriter?
   static let keptReplyRoom = 4 << 10
 
   /// Told what happened, for the log.

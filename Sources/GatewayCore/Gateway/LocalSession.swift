@@ -262,16 +262,15 @@ public final class LocalSession {
   func reply(_ id: RequestID?, _ body: (inout JSONWriter) -> Void = { _ in }) {
     if let id, !id.isAnswered {
       let gateway = gateway
-      var room: [UInt8] = []
-      swap(&room, &gateway.replyRoom)
-      var writer = JSONWriter(reusing: room)
+      var writer = gateway.replyWriter.take() ?? JSONWriter()
       LocalReply.write(id, body, into: &writer)
       if writer.bytes.count > Self.surelyFits, writer.bytes.count > gateway.configuration.limits.line {
         say(id, .answerTooLong(writer.bytes.count, limit: gateway.configuration.limits.line))
       } else {
         say(writer.bytes)
       }
-      if writer.bytes.capacity <= Gateway.keptReplyRoom { gateway.replyRoom = writer.bytes }
+      writer.clear()
+      if writer.bytes.capacity <= Gateway.keptReplyRoom { gateway.replyWriter = writer }
     }
     closeIfDone()
   }

@@ -8,11 +8,10 @@ public struct JSONWriter {
 
   public init(reserving capacity: Int = 256) { bytes.reserveCapacity(capacity) }
 
-  /// Writes into the memory of an earlier text, of which nothing stays.
-  init(reusing bytes: consuming [UInt8]) {
-    self.bytes = bytes
-    self.bytes.removeAll(keepingCapacity: true)
-    self.bytes.reserveCapacity(256)
+  /// Begins anew, in the same memory.
+  mutating func clear() {
+    bytes.removeAll(keepingCapacity: true)
+    needsComma = false
   }
 
   public mutating func beginObject() { open(UInt8(ascii: "{")) }
@@ -77,6 +76,16 @@ public struct JSONWriter {
   mutating func finish(_ text: StaticString) {
     bytes.append(text)
     needsComma = true
+  }
+
+  /// A member of which all is JSON text already: what stands before its elements, these, and what stands behind them.
+  mutating func member(_ begin: StaticString, elements: [UInt8], _ end: StaticString) {
+    separate()
+    bytes.append(room: begin.utf8CodeUnitCount + elements.count + end.utf8CodeUnitCount) { out in
+      out.put(begin)
+      out.put(elements.span.bytes)
+      out.put(end)
+    }
   }
 
   /// One value that is JSON text already.

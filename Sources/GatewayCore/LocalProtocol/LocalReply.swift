@@ -17,16 +17,17 @@ public enum LocalReply {
   /// What stands before the members of a result, by a writer that has written nothing yet.
   @inline(__always)
   static func begin(_ id: RequestID, into writer: inout JSONWriter) {
-    writer.bytes.append(#"{"jsonrpc":"2.0","id":"#)
-    id.write(into: &writer)
-    writer.begin(#","result":{"#)
+    writer.bytes.append(room: 48 + id.room) { out in
+      out.put(#"{"jsonrpc":"2.0","id":"#)
+      id.write(into: &out)
+      out.put(#","result":{"#)
+    }
   }
 
   /// What stands behind them.
   @inline(__always)
   static func end(_ writer: inout JSONWriter) {
-    writer.endObject()
-    _ = writer.endLine()
+    writer.bytes.append("}}\n")
   }
 
   /// A failure, which fits into a line of so many bytes. The id is nil when the line that it answers was not

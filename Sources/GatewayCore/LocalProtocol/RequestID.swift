@@ -21,6 +21,17 @@ public struct RequestID: Hashable, Sendable {
     if text.isEmpty, case .integer(let integer) = value { out.integer(integer) } else { out.raw(text) }
   }
 
+  /// Bytes that it takes at most.
+  var room: Int { max(text.count, RawWriter.digitLimit + 1) }
+
+  /// The same as `write(into:)` of a `JSONWriter`, where there is room.
+  @inline(__always)
+  func write(into out: inout RawWriter) {
+    guard text.isEmpty, case .integer(let integer) = value else { return out.put(text.span.bytes) }
+    if integer < 0 { out.put("-") }
+    out.put(decimal: integer.magnitude)
+  }
+
   /// See `Value.answered`.
   static let answered = RequestID(value: .answered, text: [])
   var isAnswered: Bool { if case .answered = value { true } else { false } }

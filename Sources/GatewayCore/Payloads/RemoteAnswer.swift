@@ -41,9 +41,7 @@ struct RemoteAnswer: Equatable, Sendable {
 
   /// The members `args` and, where there are some, `kwargs`.
   func write(into out: inout JSONWriter) {
-    out.begin(member: #""args":["#)
-    if !args.isEmpty { out.raw(args) }
-    out.endArray()
+    out.member(#""args":["#, elements: args, "]")
     guard let kwargs else { return }
     out.key("kwargs")
     out.raw(kwargs)
