@@ -162,10 +162,15 @@ final class SendQueue {
       pool.giveBack(block)
       takes(-Self.blockSize)
     }
+    start = 0
+    // Mostly it is the only one.
+    guard pieces.count > 1 else {
+      pieces.removeLast()
+      return
+    }
     // The text's memory goes with it.
     pieces[first] = Piece(block: nil)
     first += 1
-    start = 0
     if first == pieces.count || first == 1_024 {
       pieces.removeFirst(first)
       first = 0

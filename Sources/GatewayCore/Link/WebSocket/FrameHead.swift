@@ -21,10 +21,11 @@ public struct FrameHead: Equatable, Sendable {
     case ..<126: put(0x80 | UInt8(truncatingIfNeeded: length))
     case ..<65_536:
       put(0x80 | 126)
-      putNumber(length, bytes: 2)
+      put(UInt8(truncatingIfNeeded: length >> 8))
+      put(UInt8(truncatingIfNeeded: length))
     default:
       put(0x80 | 127)
-      putNumber(length, bytes: 8)
+      for place in (0..<8).reversed() { put(UInt8(truncatingIfNeeded: length >> (8 * place))) }
     }
     for index in 0..<4 { put(UInt8(truncatingIfNeeded: mask >> (8 * UInt32(index)))) }
   }
@@ -36,10 +37,6 @@ public struct FrameHead: Equatable, Sendable {
   private mutating func put(_ byte: UInt8) {
     bytes[count] = byte
     count += 1
-  }
-
-  private mutating func putNumber(_ number: Int, bytes count: Int) {
-    for index in (0..<count).reversed() { put(UInt8(truncatingIfNeeded: number >> (8 * index))) }
   }
 }
 
@@ -65,6 +62,11 @@ public struct FrameMask: Sendable {
       let bytes = source.loadUnaligned(fromByteOffset: at, as: SIMD4<UInt64>.self)
       target.storeBytes(of: bytes ^ block, toByteOffset: at, as: SIMD4<UInt64>.self)
       at &+= 32
+    }
+    while at &+ 8 <= source.count {
+      let bytes = source.loadUnaligned(fromByteOffset: at, as: UInt64.self)
+      target.storeBytes(of: bytes ^ word.littleEndian, toByteOffset: at, as: UInt64.self)
+      at &+= 8
     }
     while at < source.count {
       target[at] = source[at] ^ UInt8(truncatingIfNeeded: word >> (8 * UInt64(at & 3)))
