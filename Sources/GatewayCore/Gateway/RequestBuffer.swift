@@ -23,22 +23,20 @@ public struct RequestBuffer {
     return lines.takePending()
   }
 
-  /// As in `LineBuffer`; a line of which more than `longFrom` bytes came without its end may come with a long member
-  /// that was taken out of it.
+  /// Takes a piece of what was sent, in which a line end stands last or nowhere. As in `LineBuffer`; a line of which more
+  /// than `longFrom` bytes came without its end may come with a long member that was taken out of it.
   public mutating func append(
-    _ chunk: RawSpan, longFrom: Int = LineBuffer.longLine, _ line: (RawSpan, LongMember?) -> Void
+    piece: RawSpan, longFrom: Int = LineBuffer.longLine, _ line: (RawSpan, LongMember?) -> Void
   ) throws(LineTooLong) {
-    var start = 0
     if let long {
-      let end = LineBuffer.newline(in: chunk, from: 0)
-      try long.append(chunk.extracting(0..<(end ?? chunk.byteCount)))
-      guard let end else { return }
+      let end = LineBuffer.lineEnd(of: piece)
+      try long.append(piece.extracting(0..<(end ?? piece.byteCount)))
+      guard end != nil else { return }
       self.long = nil
-      try long.finish(line)
-      start = end + 1
+      return try long.finish(line)
     }
     let before = lines.pendingCount
-    try lines.append(chunk.extracting(start..<chunk.byteCount)) { line($0, nil) }
+    try lines.append(piece: piece) { line($0, nil) }
     guard lines.pendingCount >= longFrom, before < longFrom else { return }
     takeApart()
   }

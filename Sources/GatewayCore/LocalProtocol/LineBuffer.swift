@@ -54,6 +54,17 @@ public struct LineBuffer {
     try keep(chunk.extracting(start..<chunk.byteCount))
   }
 
+  /// The same for a piece in which a line end stands last or nowhere.
+  mutating func append(piece: RawSpan, _ line: (RawSpan) -> Void) throws(LineTooLong) {
+    if let end = Self.lineEnd(of: piece) { try take(piece.extracting(0..<end), line) } else { try keep(piece) }
+  }
+
+  /// Where the line end stands with which a piece ends; nil if it has none.
+  static func lineEnd(of piece: RawSpan) -> Int? {
+    let last = piece.byteCount &- 1
+    return last >= 0 && JSONScanner.byte(piece, last) == UInt8(ascii: "\n") ? last : nil
+  }
+
   /// The rest of a line, whose end was found.
   private mutating func take(_ rest: RawSpan, _ line: (RawSpan) -> Void) throws(LineTooLong) {
     if pending.isEmpty {

@@ -28,7 +28,7 @@ extension LocalPeers {
     var turn = TimeSlice(at: time.now, limit: Self.turnLimit)
     do throws(LineTooLong) {
       while session.wantsInput, let piece = rest.cutLine() {
-        try input.append(piece.bytes) { session.receive(line: $0, long: $1) }
+        try input.append(piece: piece.bytes) { session.receive(line: $0, long: $1) }
         if !rest.isEmpty, turn.isOver(at: time.now, { isAnyoneWaiting(session.output.pointee.tag) }) { break }
       }
       if !input.isEmpty { slots[slot].input = input }

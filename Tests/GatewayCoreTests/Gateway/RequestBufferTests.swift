@@ -22,9 +22,11 @@ import Testing
       while !rest.isEmpty {
         let chunk = Array(rest.prefix(piece))
         rest = rest.dropFirst(piece)
-        try buffer.append(chunk.span.bytes, longFrom: longFrom) { line, long in
-          result.requests.append(parse(line, long))
-          if long != nil { result.long += 1 }
+        for piece in chunk.cutBehindLineEnds {
+          try buffer.append(piece: piece.span.bytes, longFrom: longFrom) { line, long in
+            result.requests.append(parse(line, long))
+            if long != nil { result.long += 1 }
+          }
         }
       }
     } catch { result.tooLong = true }
@@ -37,7 +39,8 @@ import Testing
     for piece in [1, 7, 10_000] {
       var buffer = RequestBuffer(limit: 10_000)
       for start in stride(from: 0, to: part.count, by: piece) {
-        try buffer.append(Array(part[start..<min(start + piece, part.count)]).span.bytes, longFrom: 64) { _, _ in }
+        try buffer.append(piece: Array(part[start..<min(start + piece, part.count)]).span.bytes, longFrom: 64) { _, _ in
+        }
       }
       #expect(buffer.received == part, "pieces of \(piece)")
     }
@@ -51,7 +54,7 @@ import Testing
     var member: LongMember?
     for start in stride(from: 0, to: line.count, by: 65_536) {
       let piece = Array(line[start..<min(start + 65_536, line.count)])
-      try buffer.append(piece.span.bytes) { _, long in member = long }
+      try buffer.append(piece: piece.span.bytes) { _, long in member = long }
     }
     let text = try #require(member).text
     #expect(text.count == length + 4)

@@ -30,7 +30,9 @@ enum LinesTarget {
     var tooLong = false
     do {
       for chunk in cut(stream, seed: seed) {
-        try buffer.append(chunk.span.bytes, longFrom: Int(seed >> 2)) { requests.append(parse($0, $1)) }
+        for piece in chunk.cutBehindLineEnds {
+          try buffer.append(piece: piece.span.bytes, longFrom: Int(seed >> 2)) { requests.append(parse($0, $1)) }
+        }
       }
       guard buffer.isEmpty == outcome.isEmpty else { return "a line that is taken apart leaves something behind" }
     } catch { tooLong = true }
@@ -125,5 +127,18 @@ enum LinesTarget {
     id?.write(into: &echo)
     let echoed = (try? JSONValue.parse(echo.bytes.span.bytes, limit: .max)) ?? .null
     return reply["id"] == echoed ? nil : "a reply has another id"
+  }
+}
+
+extension [UInt8] {
+  /// Pieces of which each ends with a line end, the last one perhaps without.
+  var cutBehindLineEnds: [[UInt8]] {
+    var pieces: [[UInt8]] = []
+    var rest = self[...]
+    while let end = rest.firstIndex(of: UInt8(ascii: "\n")) {
+      pieces.append(Array(rest[...end]))
+      rest = rest[(end + 1)...]
+    }
+    return rest.isEmpty ? pieces : pieces + [Array(rest)]
   }
 }
