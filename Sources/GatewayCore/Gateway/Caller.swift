@@ -51,6 +51,9 @@ final class Caller {
 
   // MARK: - Which upstream
 
+  /// What the last call was about.
+  var lastTarget: CallTarget? { lastUsed?.target }
+
   /// The connection that a call is about, made if it does not exist yet and there is room for one more; `event` is what
   /// it sends. Most programs name the same target again and again, so the last one is remembered.
   func connection(

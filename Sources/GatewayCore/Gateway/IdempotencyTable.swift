@@ -34,16 +34,15 @@ struct IdempotencyTable {
 
   /// How the upstream of a send was named, if by URL: what that means may change.
   private struct Origin {
-    var target: CallTarget
+    let target: CallTarget
     /// The connection that it meant.
     let connection: UInt64
 
     init?(_ target: CallTarget, _ connection: UInt64) {
       guard case .url = target.name else { return nil }
-      (self.target, self.connection) = (target, connection)
-      // Secrets, and no part of the upstream's name.
-      self.target.auth = nil
-      self.target.options = nil
+      // Without secrets, which are no part of the upstream's name.
+      self.target = CallTarget(name: target.name, namespace: target.namespace)
+      self.connection = connection
     }
   }
 

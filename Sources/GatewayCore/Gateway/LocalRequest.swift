@@ -7,9 +7,11 @@ struct LocalRequest: Equatable, Sendable {
   static func == (a: LocalRequest, b: LocalRequest) -> Bool { a.id == b.id && a.call.isEqual(to: b.call) }
 
   /// Understands one line, in one pass over it, and checks it against the method table. The line comes without its end,
-  /// and maybe without a long member.
-  static func parse(_ line: RawSpan, long: LongMember? = nil) throws(LocalRequestFailure) -> LocalRequest {
-    var envelope = LocalEnvelope(long: long)
+  /// and maybe without a long member. `lastTarget` is what the caller's last call was about.
+  static func parse(
+    _ line: RawSpan, long: LongMember? = nil, lastTarget: CallTarget? = nil
+  ) throws(LocalRequestFailure) -> LocalRequest {
+    var envelope = LocalEnvelope(long: long, lastTarget: lastTarget)
     do { try envelope.scan(line) } catch { throw LocalRequestFailure(id: nil, error: .parse(error), answered: true) }
     let id: RequestID?
     let name: Range<Int>
@@ -54,7 +56,7 @@ struct LocalEnvelope: ~Copyable {
   private var values: ParameterValues
   private var otherKeys = JSONKeySet()
 
-  init(long: LongMember?) { values = ParameterValues(long: long) }
+  init(long: LongMember?, lastTarget: CallTarget?) { values = ParameterValues(long: long, lastTarget: lastTarget) }
 
   /// Scans the whole line. Throws only if it is no JSON; everything else that is wrong comes up when it is asked for.
   mutating func scan(_ line: RawSpan) throws(JSONError) {
@@ -129,8 +131,8 @@ struct LocalEnvelope: ~Copyable {
     if refusal == nil { refusal = LocalError(.invalidRequest, message) }
   }
 
-  /// Nil for a notification.
-  func requestID(_ line: RawSpan) throws(LocalError) -> RequestID? {
+  /// Nil for a notification. `mutating`, as all that is asked of it, so that nothing is copied for the question.
+  mutating func requestID(_ line: RawSpan) throws(LocalError) -> RequestID? {
     if let refusal { throw refusal }
     guard let version, JSONScanner.stringEquals(line, version, "2.0") else {
       throw LocalError(.invalidRequest, "The member \"jsonrpc\" must be \"2.0\".")
@@ -144,7 +146,7 @@ struct LocalEnvelope: ~Copyable {
   }
 
   /// Where the method's name stands.
-  func methodName(_ line: RawSpan) throws(LocalError) -> Range<Int> {
+  mutating func methodName(_ line: RawSpan) throws(LocalError) -> Range<Int> {
     guard let method, JSONScanner.byte(line, method.lowerBound) == UInt8(ascii: "\"") else {
       throw LocalError(.invalidRequest, "The member \"method\" must be the name of a method.")
     }

@@ -50,7 +50,7 @@ public final class LocalSession {
   public func receive(line: RawSpan, long: LongMember? = nil) {
     guard !isClosing else { return }
     do throws(LocalRequestFailure) {
-      let request = try LocalRequest.parse(line, long: long)
+      let request = try LocalRequest.parse(line, long: long, lastTarget: caller.lastTarget)
       if let id = request.id, !calls.isEmpty, calls.number(of: id) != nil {
         throw LocalRequestFailure(
           id: nil,

@@ -5,23 +5,29 @@ enum LookTarget: Equatable, Sendable {
   case connection(String)
 }
 
-/// Which upstream a call is about.
-struct CallTarget: Equatable, Sendable {
+/// Which upstream a call is about. An object, because most calls are about the same one as the call before, and share it.
+final class CallTarget: Sendable {
   enum Name: Equatable, Sendable {
     case upstream(String)
     case url(String)
   }
-  var name: Name
-  var namespace: String?
+  let name: Name
+  let namespace: String?
   /// Raw JSON object text; only with `url`. Secret.
-  var auth: [UInt8]?
+  let auth: [UInt8]?
   /// Only with `url`; nil where they say nothing.
-  var options: TargetOptions?
+  let options: TargetOptions?
 
   init(name: Name, namespace: String? = nil, auth: [UInt8]? = nil, options: TargetOptions? = nil) {
     self.name = name
     self.namespace = namespace
     self.auth = auth
     self.options = options
+  }
+}
+
+extension CallTarget: Equatable {
+  static func == (a: CallTarget, b: CallTarget) -> Bool {
+    a === b || a.name == b.name && a.namespace == b.namespace && a.auth == b.auth && a.options == b.options
   }
 }

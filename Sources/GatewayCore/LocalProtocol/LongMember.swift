@@ -1,6 +1,6 @@
 /// A long array or object among a call's params, which was taken out of its line and checked while the line came in. In
-/// the line an empty one stands for it.
-public struct LongMember: Sendable {
+/// the line an empty one stands for it. An object, because nearly all lines have none: to hand that on is to copy a nil.
+public final class LongMember: Sendable {
   /// Where it stood in the line, and the empty one stands now.
   let place: Int
   /// Its text, which is the memory that it was gathered in.

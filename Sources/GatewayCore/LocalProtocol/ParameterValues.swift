@@ -6,6 +6,8 @@ struct ParameterValues: ~Copyable {
   private(set) var method = LocalMethod.unknown
   /// A param that is not in the line.
   let long: LongMember?
+  /// What the caller's last call was about.
+  let lastTarget: CallTarget?
   /// One bit for each param that was given, by the number of its name.
   private(set) var given: UInt64 = 0
   /// The first key that is the name of no param of any method.
@@ -16,7 +18,10 @@ struct ParameterValues: ~Copyable {
   private var starts = InlineArray<48, UInt32>(repeating: 0)
   private var ends = InlineArray<48, UInt32>(repeating: 0)
 
-  init(long: LongMember?) { self.long = long }
+  init(long: LongMember?, lastTarget: CallTarget?) {
+    self.long = long
+    self.lastTarget = lastTarget
+  }
 
   /// Scans the object that begins at `at`; `depth` counts the object itself.
   mutating func scan(_ line: RawSpan, _ at: inout Int, depth: Int) throws(JSONError) {

@@ -41,6 +41,7 @@ extension ParameterValues {
 
   /// The upstream that the call must name.
   func target(_ line: RawSpan) throws(LocalError) -> CallTarget {
+    if let lastTarget, isNamed(lastTarget, line) { return lastTarget }
     let upstream = try string(.upstream, line)
     let url = try string(.url, line)
     let namespace = try string(.namespace, line)
@@ -67,6 +68,24 @@ extension ParameterValues {
     }
   }
 
+  /// Whether the call names this target, and that by its name alone. No text is made for the question.
+  private func isNamed(_ target: CallTarget, _ line: RawSpan) -> Bool {
+    guard target.namespace == nil, target.auth == nil, target.options == nil else { return false }
+    return switch target.name {
+    case .upstream(let name): isOnly(.upstream, name, line)
+    case .url(let url): isOnly(.url, url, line)
+    }
+  }
+
+  /// Whether of what names a target this param alone was given, with this text.
+  private func isOnly(_ parameter: ParameterName, _ text: String, _ line: RawSpan) -> Bool {
+    guard given & Self.targetBits == parameter.bit, let range = range(parameter),
+      JSONScanner.byte(line, range.lowerBound) == UInt8(ascii: "\"")
+    else { return false }
+    let inside = JSONScanner.inside(line, range)
+    return line.extracting(inside).isEqual(to: text.utf8Span.span.bytes) && !JSONScanner.hasEscape(line, inside)
+  }
+
   /// What the call must name to look at.
   func lookTarget(_ line: RawSpan) throws(LocalError) -> LookTarget {
     guard let connection = try string(.connection, line) else { return .upstream(try target(line)) }
@@ -89,8 +108,11 @@ extension ParameterValues {
     namesTarget ? try target(line) : nil
   }
 
-  private var namesTarget: Bool {
-    let names: [ParameterName] = [.upstream, .url, .namespace, .auth, .options]
-    return names.contains { given & $0.bit != 0 }
+  private var namesTarget: Bool { given & Self.targetBits != 0 }
+
+  /// The params that may name one.
+  private static var targetBits: UInt64 {
+    ParameterName.upstream.bit | ParameterName.url.bit | ParameterName.namespace.bit | ParameterName.auth.bit
+      | ParameterName.options.bit
   }
 }
