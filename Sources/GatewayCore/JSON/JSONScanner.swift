@@ -31,9 +31,15 @@ public enum JSONScanner {
 
   /// Scans one value. `at` stands on its first byte and is left behind its last; `depth` is the number of levels that
   /// the value may still have.
+  @inline(__always)
   static func scanValue(
     _ text: RawSpan, _ at: inout Int, depth: Int = depthLimit
   ) throws(JSONError) -> Range<Int> {
+    // Most are strings.
+    byte(text, at) == UInt8(ascii: "\"") ? try scanString(text, &at) : try scanAnyValue(text, &at, depth: depth)
+  }
+
+  private static func scanAnyValue(_ text: RawSpan, _ at: inout Int, depth: Int) throws(JSONError) -> Range<Int> {
     let start = at
     let allowed = min(depth, depthLimit)
     var level = 0
