@@ -7,7 +7,9 @@ extension LocalPeers {
     guard gateway.outputs.hasDirty else { return gateway.commitHistories() }
     gateway.commitHistories()
     (bulk, refills) = (Self.bulkLimit, Self.refillLimit)
-    for _ in 0..<8 where gateway.outputs.hasDirty {
+    var rounds = 0
+    while rounds < 8, gateway.outputs.hasDirty {
+      rounds += 1
       gateway.outputs.drain { output in
         let tag = PeerTag(output.pointee.tag)
         if isCurrent(tag) { flush(Int(tag.slot), output) }

@@ -38,8 +38,8 @@ final class LocalServer {
     time = loop.time
     peers = LocalPeers(gateway: gateway, epoll: epoll, timers: loop.timers, time: loop.time)
     source = try loop.addIO(epoll.descriptor, .readable) { [unowned self] _ in serve() }
-    loop.beforeSleep = { [unowned loop, unowned self] in
-      if gateway.outputs.hasDirty { loop.noteRecipient(gateway.outputs.onlyDirty?.pointee.tag) }
+    loop.beforeSleep = { [unowned loop, peers, outputs = gateway.outputs] in
+      if outputs.hasDirty { loop.noteRecipient(outputs.onlyDirty?.pointee.tag) }
       peers.flush()
     }
     loop.writesDue = { gateway.outputs.dirtyCount }
