@@ -36,12 +36,12 @@ let systemModules: [Target] = [
   .systemLibrary(name: "CSystemdBus", pkgConfig: "libsystemd", providers: [.apt(["libsystemd-dev"])]),
   .systemLibrary(name: "CSystemdDaemon", pkgConfig: "libsystemd", providers: [.apt(["libsystemd-dev"])]),
   .systemLibrary(name: "CSystemdJournal", pkgConfig: "libsystemd", providers: [.apt(["libsystemd-dev"])]),
-  .systemLibrary(name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
   .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
   .systemLibrary(name: "CCrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
   .systemLibrary(name: "CArgon2", pkgConfig: "libargon2", providers: [.apt(["libargon2-dev"])]),
   .systemLibrary(name: "CStringprep", pkgConfig: "libidn", providers: [.apt(["libidn-dev"])]),
   .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
+  .systemLibrary(name: "CTLS", path: "Tests/CTLS", pkgConfig: "libssl", providers: [.apt(["libssl-dev"])]),
 ]
 
 let package = Package(
@@ -52,6 +52,7 @@ let package = Package(
     .library(name: "GatewayClient", targets: ["GatewayClient"]),
   ],
   targets: systemModules + [
+    .target(name: "CCurl"),
     .target(name: "CLinux"),
     .target(name: "CNetlink"),
     .target(name: "CToml"),
@@ -70,7 +71,7 @@ let package = Package(
     .target(name: "GatewayClient", path: "clients/swift/Sources/GatewayClient", swiftSettings: strict),
     .testTarget(name: "GatewayClientTests", dependencies: ["GatewayClient"], swiftSettings: strict),
     .testTarget(name: "GatewayCoreTests", dependencies: ["GatewayCore"], swiftSettings: strict),
-    .testTarget(name: "gatewaydTests", dependencies: ["gatewayd", "GatewayCore"], swiftSettings: strict),
+    .testTarget(name: "gatewaydTests", dependencies: ["gatewayd", "GatewayCore", "CTLS"], swiftSettings: strict),
     .testTarget(name: "gatewayctlTests", dependencies: ["gatewayctl", "GatewayCore", "CLinux"], swiftSettings: strict),
   ],
   cxxLanguageStandard: .cxx17

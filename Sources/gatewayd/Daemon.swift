@@ -122,7 +122,7 @@ extension Daemon {
       let servers = ConfiguredServers()
       let work = MatchingCost()
       context = TransportContext(
-        multi: try CurlMulti(loop: loop, environment: environment), memory: budgets, work: work)
+        multi: CurlMulti(loop: loop, environment: environment), memory: budgets, work: work)
       requester = CurlRequester(multi: context.multi, memory: budgets.receive)
       credentials = SystemCredentialReader(loop: loop, environment: environment)
       let (context, requester, credentials, loop) = (context, requester, credentials, loop)

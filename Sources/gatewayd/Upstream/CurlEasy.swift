@@ -71,7 +71,9 @@ final class CurlEasy {
   var onBody: (UnsafeRawBufferPointer) -> Consent = { _ in .goOn }
 
   init(_ multi: CurlMulti) throws(CurlProblem) {
-    guard let handle = curl_easy_init() else { throw CurlProblem(kind: .other, text: "out of memory") }
+    guard let handle = curl_easy_init() else {
+      throw CurlProblem(kind: .other, text: String(cString: gw_curl_problem()))
+    }
     self.handle = handle
     self.multi = multi
     text.initialize(repeating: 0, count: Int(CURL_ERROR_SIZE))

@@ -8,7 +8,8 @@ final class CurlMulti {
   let loop: EventLoop
   /// Finds the proxy for every server.
   let proxies: ProxyEnvironment
-  private let multi: UnsafeMutableRawPointer
+  /// Made with the first handle, so that a daemon without connections never loads libcurl. Decision 0134.
+  private var multi: UnsafeMutableRawPointer?
   private var sources: [Int32: EventLoop.IOSource] = [:]
   private var timer: Timers.ID?
   private let idle: CurlSweep
@@ -20,14 +21,25 @@ final class CurlMulti {
   /// Counts how often libcurl was let work.
   private(set) var round = 0
 
-  private static let isReady = gw_global_start() != 0
-
   /// `environment` gives the value of a variable; the usual ones name proxies.
-  init(loop: EventLoop, environment: @escaping (String) -> String?) throws(SystemError) {
+  init(loop: EventLoop, environment: @escaping (String) -> String?) {
     self.loop = loop
     idle = CurlSweep(loop: loop)
     proxies = ProxyEnvironment(variable: environment)
-    guard Self.isReady, let multi = curl_multi_init() else { throw SystemError("start libcurl", code: ENOMEM) }
+  }
+
+  deinit {
+    loop.timers.cancel(timer)
+    guard let multi else { return }
+    gw_multi_set_socket_function(multi, nil)
+    gw_multi_set_timer_function(multi, nil)
+    curl_multi_cleanup(multi)
+  }
+
+  /// nil when memory is short.
+  private func made() -> UnsafeMutableRawPointer? {
+    if let multi { return multi }
+    guard let multi = curl_multi_init() else { return nil }
     self.multi = multi
     let me = Unmanaged.passUnretained(self).toOpaque()
     gw_multi_set_pointer(multi, CURLMOPT_SOCKETDATA, me)
@@ -40,13 +52,7 @@ final class CurlMulti {
       me.map { Unmanaged<CurlMulti>.fromOpaque($0).takeUnretainedValue().arm(milliseconds) }
       return 0
     }
-  }
-
-  deinit {
-    loop.timers.cancel(timer)
-    gw_multi_set_socket_function(multi, nil)
-    gw_multi_set_timer_function(multi, nil)
-    curl_multi_cleanup(multi)
+    return multi
   }
 
   /// Begins the work of a handle. False when memory is short. It must be removed before it goes.
@@ -54,12 +60,13 @@ final class CurlMulti {
     idle.transferBegins()
     easies[easy.handle] = Unmanaged.passUnretained(easy)
     resolving[easy.handle] = easies[easy.handle]
+    guard let multi = made() else { return false }
     return curl_multi_add_handle(multi, easy.handle) == CURLM_OK
   }
 
   /// Ends the work of a handle, at whatever point it is.
   func remove(_ easy: CurlEasy) {
-    curl_multi_remove_handle(multi, easy.handle)
+    if let multi { curl_multi_remove_handle(multi, easy.handle) }
     easies[easy.handle] = nil
     limited.remove(easy.handle)
     resolving[easy.handle] = nil
@@ -121,6 +128,7 @@ final class CurlMulti {
     endLate()
     round += 1
     var count: Int32 = 0
+    guard let multi else { return }
     curl_multi_socket_action(multi, descriptor, flags, &count)
     while let message = curl_multi_info_read(multi, &count) {
       guard gw_message_is_done(message) != 0, let easy = easy(message.pointee.easy_handle) else { continue }

@@ -13,7 +13,7 @@ final class HTTPRequesting {
   init() throws {
     SystemEvents.takeSignals([])
     loop = try EventLoop()
-    requester = CurlRequester(multi: try CurlMulti(loop: loop, environment: { _ in nil }))
+    requester = CurlRequester(multi: CurlMulti(loop: loop, environment: { _ in nil }))
   }
 
   static func request(

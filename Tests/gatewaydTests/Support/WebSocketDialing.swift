@@ -28,7 +28,7 @@ final class WebSocketDialing: TransportReceiver {
     SystemEvents.takeSignals([])
     loop = try EventLoop()
     context = TransportContext(
-      multi: try CurlMulti(loop: loop, environment: { _ in nil }), closeLimit: closeLimit)
+      multi: CurlMulti(loop: loop, environment: { _ in nil }), closeLimit: closeLimit)
     dialer =
       switch carrying {
       case .webSockets: WebSocketDialer(on: context, random: SystemRandom())

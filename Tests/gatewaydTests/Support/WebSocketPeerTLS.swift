@@ -1,4 +1,4 @@
-import CCurl
+import CTLS
 import Glibc
 
 @testable import gatewayd

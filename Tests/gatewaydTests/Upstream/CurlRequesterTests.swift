@@ -49,7 +49,7 @@ import Testing
     let chunks = body.map { "1\r\n\(Character(UnicodeScalar($0)))\r\n" }.joined()
     let peer = try peer(answering: "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n\(chunks)0\r\n\r\n")
     let loop = try HTTPRequesting().loop
-    let easy = try CurlEasy(try CurlMulti(loop: loop, environment: { _ in nil }))
+    let easy = try CurlEasy(CurlMulti(loop: loop, environment: { _ in nil }))
     try easy.configure(WebSocketDialing.request(peer.port))
     try easy.listenToExchange()
     var (came, pieces, most, isOver): ([UInt8], Int, Int, Bool) = ([], 0, 0, false)

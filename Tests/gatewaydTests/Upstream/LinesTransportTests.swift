@@ -1,4 +1,4 @@
-import CCurl
+import CTLS
 @testable import GatewayCore
 import Testing
 
