@@ -37,7 +37,7 @@ COMPLETIONS := bash:$(BASH_COMPLETIONS)/gatewayctl zsh:$(ZSH_COMPLETIONS)/_gatew
 MANUALS := $(wildcard docs/man/*.[1-8])
 
 .DELETE_ON_ERROR:
-.PHONY: build release test test-unit test-integration matrix check lint documents autobahn demo demo-fleet picture bench bench-names profile profile-names costs soak flood hostile hostile-short fuzz install install-files uninstall deb test-service service-packages sanitize \
+.PHONY: build release test test-unit test-integration matrix check lint documents autobahn demo demo-fleet picture bench bench-names profile profile-names order costs soak flood hostile hostile-short fuzz install install-files uninstall deb test-service service-packages sanitize \
 	sanitize-thread sanitize-address kill-loop fleet-loop restart-load packages packaging-tools environments clean help
 
 build: packages ## both programs, with debug information
@@ -102,6 +102,10 @@ bench-names: packages
 
 profile-names: packages
 	@Benchmarks/profile --check $(ONLY)
+
+order: release $(EIO4) ## writes packaging/gatewayd.order: the functions that the linker puts together, because the daemon runs them
+	$(VENV)/eio4/bin/python packaging/order-functions .build/release
+	@rm .build/release/gatewayd # the next build links it anew: SwiftPM does not know of the file
 
 costs: release ## counts instructions, allocations and system calls; fails where they have grown
 	Benchmarks/costs --no-build
