@@ -55,15 +55,14 @@ struct FleetAsks {
   /// A durable send is said once more. Returns whether it is under way for another life of its host, or for the fleet: then
   /// its sender awaits what becomes of it. In the same life it is a retry, where an acknowledgement is awaited.
   mutating func takeOver(_ sender: FleetSender, ack: UInt64?) -> Bool {
-    guard let id = sender.sendID, let last = underWay[id], ack == nil || last.sender.life != sender.life else {
-      return false
-    }
+    guard let id = sender.sendID, var present = underWay[id] else { return false }
     if let ack {
       // An answer to what is not awaited any more would not be heard.
-      guard !last.numbers.isEmpty else { return false }
-      for number in last.numbers { expect(number, Ask(sender: sender, id: ack)) }
+      guard present.sender.life != sender.life, !present.numbers.isEmpty else { return false }
+      for number in present.numbers { expect(number, Ask(sender: sender, id: ack)) }
     }
-    underWay[id]?.sender = sender
+    present.sender = sender
+    underWay[id] = present
     return true
   }
 
