@@ -3,14 +3,17 @@
 import asyncio
 import contextlib
 import itertools
+import socket
 
 
 class Relay:
-    """Passes each connection on to the next of some ports."""
+    """Passes each connection on to the next of some ports. `buffer`: bytes that its kernel takes of each before it reads them,
+    as many as that likes by default."""
 
-    def __init__(self, *ports, delay=0):
+    def __init__(self, *ports, delay=0, buffer=None):
         self.ports = itertools.cycle(ports)
         self.delay = delay
+        self.buffer = buffer
         self.tasks = set()
         self.carries = self._carrying()
 
@@ -28,6 +31,9 @@ class Relay:
 
     async def start(self):
         self.server = await asyncio.start_server(self._serve, "127.0.0.1", 0)
+        if self.buffer:
+            # Those that it accepts have as much as the one that listens.
+            self.server.sockets[0].setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, self.buffer)
         self.url = f"http://127.0.0.1:{self.server.sockets[0].getsockname()[1]}"
         return self
 

@@ -68,6 +68,7 @@ async def test_a_host_that_never_holds_is_told_why_the_one_that_holds_has_no_lin
     (host,) = await hosts(1, fleet={"hold": "never"})
     for one in (first, host):
         await one.connected(upstream="chat")
+    await (await host.client()).call("subscribe", upstream="chat")
     await chat.stop()
     await host.until(
         lambda status: "which has the fleet's link" in (status["connections"][0]["detail"] or ""), "the reason", 4 * SOON)
@@ -153,6 +154,7 @@ async def test_a_host_whose_user_has_rights_for_a_name_that_another_daemon_takes
     own = {"host": "edge", "user": "edge", "password_file": str(secret), "hold": "never"}
     (older,) = await hosts(1, fleet=own)
     client = await ready(older)
+    await client.call("subscribe", upstream="chat")
     (younger,) = await hosts(1, fleet=own)
     status = await older.until(
         lambda status: "so that this one is called edge-" in (status["connections"][0]["detail"] or ""), "the reason", 4 * SOON)

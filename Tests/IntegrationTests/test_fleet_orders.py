@@ -185,9 +185,10 @@ async def test_a_fleet_of_another_version_is_incompatible(hosts, redis, chat):
     await first.stop()
     key = "gw:test:{chat}:L"
 
+    await redis.command("HSET", key, "own", "90@later", "holder", "later", "v", "9", "beat", "1")
+
     async def beat():
         """A holder of a later version."""
-        await redis.command("HSET", key, "own", "90@later", "holder", "later", "v", "9", "beat", "1")
         while True:
             await redis.command("HINCRBY", key, "beat", "1")
             await asyncio.sleep(0.1)
@@ -280,7 +281,8 @@ async def test_metrics_count_terms_and_hosts_of_a_fleet(hosts):
     for text, one in zip(texts, counted):
         assert "\ngatewayd_fleet_redis_reached 1\n" in text
         assert set(one) == {"hosts", "behind_events", "unconfirmed_sends", "holds", "take_overs_total", "lapses_total",
-                            "late_beats_total", "fences_total", "adopted_sends_total"}
+                            "late_beats_total", "fences_total", "adopted_sends_total",
+                            *(f"link_{way}_{what}_total" for way in ("received", "sent") for what in ("events", "bytes"))}
         assert (one["hosts"], one["behind_events"], one["fences_total"]) == (2, 0, 0)
 
 
