@@ -4,6 +4,8 @@
 #include "shim.h"
 #include "url.h"
 #include <dlfcn.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 
 // All that the daemon calls. OpenSSL is the one that libcurl brings along.
@@ -36,24 +38,35 @@ static int find_all(void *library) {
   return 1;
 }
 
-// Tried again after a failure: an upgrade of the system may be under way.
-static int is_loaded(void) {
-  static int loaded;
-  if (loaded) return 1;
+static atomic_int is_loaded;
+
+static void try_to_load(void) {
+  if (atomic_load_explicit(&is_loaded, memory_order_relaxed)) return;
   void *library = dlopen("libcurl.so.4", RTLD_NOW | RTLD_LOCAL);
-  loaded = library && find_all(library);
-  const char *reason = loaded ? "out of memory" : dlerror();
+  int found = library && find_all(library);
+  const char *reason = found ? "out of memory" : dlerror();
   snprintf(problem, sizeof problem, "%s", reason ? reason : "libcurl.so.4 cannot be loaded");
-  if (library && !loaded) dlclose(library);
-  return loaded;
+  if (library && !found) dlclose(library);
+  atomic_store_explicit(&is_loaded, found, memory_order_release);
+}
+
+// Whether it is there. Tried again after a failure: an upgrade of the system may be under way. Any thread may call it; the
+// sentence of a failure is for the one thread that the daemon does this on.
+static int load(void) {
+  static pthread_mutex_t alone = PTHREAD_MUTEX_INITIALIZER;
+  if (atomic_load_explicit(&is_loaded, memory_order_acquire)) return 1;
+  pthread_mutex_lock(&alone);
+  try_to_load();
+  pthread_mutex_unlock(&alone);
+  return atomic_load_explicit(&is_loaded, memory_order_acquire);
 }
 
 // What makes something loads the library, and all else is given what was made. The first handle initialises it.
-CURL *curl_easy_init(void) { return is_loaded() ? found_curl_easy_init() : NULL; }
-CURLM *curl_multi_init(void) { return is_loaded() ? found_curl_multi_init() : NULL; }
-CURLU *curl_url(void) { return is_loaded() ? found_curl_url() : NULL; }
+CURL *curl_easy_init(void) { return load() ? found_curl_easy_init() : NULL; }
+CURLM *curl_multi_init(void) { return load() ? found_curl_multi_init() : NULL; }
+CURLU *curl_url(void) { return load() ? found_curl_url() : NULL; }
 struct curl_slist *curl_slist_append(struct curl_slist *list, const char *text) {
-  return is_loaded() ? found_curl_slist_append(list, text) : NULL;
+  return load() ? found_curl_slist_append(list, text) : NULL;
 }
 
 void curl_easy_cleanup(CURL *easy) { found_curl_easy_cleanup(easy); }
@@ -64,7 +77,7 @@ CURLcode curl_easy_recv(CURL *easy, void *to, size_t length, size_t *count) {
 CURLcode curl_easy_send(CURL *easy, const void *from, size_t length, size_t *count) {
   return found_curl_easy_send(easy, from, length, count);
 }
-const char *curl_easy_strerror(CURLcode code) { return is_loaded() ? found_curl_easy_strerror(code) : problem; }
+const char *curl_easy_strerror(CURLcode code) { return load() ? found_curl_easy_strerror(code) : problem; }
 CURLMcode curl_multi_cleanup(CURLM *multi) { return found_curl_multi_cleanup(multi); }
 CURLMcode curl_multi_add_handle(CURLM *multi, CURL *easy) { return found_curl_multi_add_handle(multi, easy); }
 CURLMcode curl_multi_remove_handle(CURLM *multi, CURL *easy) { return found_curl_multi_remove_handle(multi, easy); }
@@ -82,7 +95,7 @@ CURLUcode curl_url_get(CURLU *url, CURLUPart part, char **text, unsigned flags) 
 CURLUcode curl_url_set(CURLU *url, CURLUPart part, const char *text, unsigned flags) {
   return found_curl_url_set(url, part, text, flags);
 }
-const char *curl_url_strerror(CURLUcode code) { return is_loaded() ? found_curl_url_strerror(code) : problem; }
+const char *curl_url_strerror(CURLUcode code) { return load() ? found_curl_url_strerror(code) : problem; }
 void curl_free(void *text) {
   if (text) found_curl_free(text);
 }

@@ -46,6 +46,7 @@ final class Daemon {
         configured: configuration.state.path, user: options.user, environment: environment)
       state = try DaemonState(choice, runtime: DaemonState.runtimeFolder(environment), time: SystemTime())
       parts = try Self.makeParts(configuration, AnnouncedLoader(loader, notifier: notifier), urls, state, environment)
+      if parts.gateway.storesURLs { try Self.tryURLs(urls) }
     } catch {
       listeners.remove()
       throw error
@@ -176,6 +177,14 @@ extension Daemon {
   ) throws(StartFailure) -> Parts {
     do throws(SystemError) { return try Parts(configuration, loader, urls, state, environment) } catch {
       throw StartFailure(.software, error.description)
+    }
+  }
+
+  /// What is stored for a URL would lie still, and its keys be forgotten, where none can be read: then it is for whoever has
+  /// started the daemon to try again.
+  private static func tryURLs(_ urls: any URLReader) throws(StartFailure) {
+    do { _ = try urls.read("ws://localhost") } catch {
+      throw StartFailure(.unavailable, "the outbox has sends to URLs, and no URL can be read: \(error.message)")
     }
   }
 

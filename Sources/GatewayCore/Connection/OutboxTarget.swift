@@ -19,6 +19,9 @@ public struct OutboxTarget: Hashable, Sendable {
     self.options = options
   }
 
+  /// It has to be read before it is known what it means.
+  var isURL: Bool { if case .url = name { true } else { false } }
+
   /// As it stands on a disk: the name or the URL, and with the URL the text of what was said of it. Nil for both names, for
   /// none, and for a text that says nothing.
   public init?(upstream: String?, url: String?, namespace: String, options: [UInt8]?) {

@@ -65,6 +65,12 @@ public final class Gateway {
 
   deinit { reference.end() }
 
+  /// Durable sends of an earlier process, or their keys, name a URL: it has to be readable when they are taken up.
+  public var storesURLs: Bool {
+    relay.outbox.usage.allLines.contains { $0.target.isURL }
+      || relay.outbox.archive.records.contains { $0.entry.target.isURL }
+  }
+
   /// Makes the connections that the configuration keeps up, and lets the keeper tick. Call once, when the loop is about
   /// to run.
   public func start() {

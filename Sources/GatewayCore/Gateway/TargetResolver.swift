@@ -73,6 +73,7 @@ struct TargetResolver {
   ) throws(LocalError) -> UpstreamSpecification {
     let url: UpstreamURL
     do { url = try urls.read(text) } catch {
+      guard !error.isOfReader else { throw LocalError(.internalError, "No URL can be read now: \(error.message).") }
       throw LocalError(.invalidParams, "`url` cannot be used: \(error.message).")
     }
     let same = names(of: url)

@@ -73,5 +73,15 @@ public protocol URLReader: AnyObject {
 /// A URL that cannot be used, and why, in one sentence for a person.
 public struct URLProblem: Error, Equatable, Sendable {
   public var message: String
+  /// Nothing is wrong with the URL: for now none can be read, as while a library is being replaced.
+  public var isOfReader = false
+
   public init(_ message: String) { self.message = message }
+
+  /// That no URL can be read.
+  public static func ofReader(_ message: String) -> URLProblem {
+    var problem = URLProblem(message)
+    problem.isOfReader = true
+    return problem
+  }
 }

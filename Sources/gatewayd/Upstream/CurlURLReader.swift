@@ -12,7 +12,7 @@ final class CurlURLReader: URLReader {
   func read(_ text: String) throws(URLProblem) -> UpstreamURL {
     try Self.checkCharacters(text)
     let start = try Self.endOfScheme(text)
-    guard let handle = curl_url() else { throw URLProblem(String(cString: gw_curl_problem())) }
+    guard let handle = curl_url() else { throw .ofReader(String(cString: gw_curl_problem())) }
     defer { curl_url_cleanup(handle) }
     let flags = UInt32(CURLU_NON_SUPPORT_SCHEME | CURLU_PATH_AS_IS)
     let result = curl_url_set(handle, CURLUPART_URL, text, flags)
