@@ -168,7 +168,7 @@ final class FleetBox {
   /// What was to be removed when this host last took part. A row that is put again stays.
   func drop(_ names: [String]) {
     for name in names { leaving.insert(name) }
-    if !names.isEmpty, engine.server != nil { remove(names) }
+    if !names.isEmpty, engine.server != nil { removeLeaving() }
   }
 
   /// Returns its name.

@@ -26,7 +26,7 @@ struct FleetCallers {
   /// another is missing.
   mutating func admits(_ entry: FleetUpEntry) -> Bool {
     guard let host = hosts[entry.host], host.life == entry.life, host.next == entry.number else { return false }
-    hosts[entry.host]?.next += 1
+    hosts[entry.host] = Host(life: host.life, next: host.next + 1)
     return true
   }
 

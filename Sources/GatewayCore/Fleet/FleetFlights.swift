@@ -13,6 +13,7 @@ struct FleetFlights {
   /// Bytes of what is not confirmed.
   var bytes: Int { flights.bytes }
   var first: FleetUpEntry? { flights.first }
+  var newest: FleetUpEntry? { flights.look(flights.count - 1) { $0 } }
 
   /// Looks at those behind a number, in their order, for as long as `takes` says so, which is told what the next one counts.
   /// Returns the number of the next one; nil where there is none.

@@ -4,9 +4,10 @@
 /// asked with the first of that alone, now and then, and told the rest once it has taken it: all of it each time would be more
 /// and more that it refuses. Thousands of calls are said one portion in each turn.
 enum FleetFlow: Equatable, Sendable {
-  /// It is said at once. May become `lost`, `refused` or, where very much waits to be said, `repeating`.
+  /// It is said at once. May become `lost`, `refused` or, where some of what was said is to be said again, `repeating`.
   case open
-  /// The engine is not reached, or was not told yet what it may have lost. May become `repeating`.
+  /// The engine is not reached, or was not told yet what it may have lost. May become `repeating` or, where that is nothing,
+  /// `open`.
   case lost
   /// It is told what it may have lost, and behind that what is new meanwhile. May become `open`, `lost`, `refused`.
   case repeating

@@ -24,8 +24,8 @@ final class FleetHolder {
   /// also one that is the master once more: there `up` is read from its beginning, and the numbers tell what was dealt with.
   private var readUp = FleetPosition.start
   /// Entries that were taken since the engine last forgot some.
-  private var takenCount = 0
-  private static let trimStep = 256
+  private var taken = (count: 0, bytes: 0)
+  private static let trimStep = (count: 256, bytes: 1 << 20)
   /// Bytes of what the server has said that the engine has not taken, beyond which the server is read no further until the
   /// engine has taken half: what stands there holds up the signs of life of all upstreams.
   static let unsentLimit = 1 << 20
@@ -437,9 +437,10 @@ extension FleetHolder: FleetEngineReceiver {
       readUp = record.position
       if let entry = FleetUpEntry(record.fields) { writer.take(entry) }
     }
-    takenCount += records.count
-    if takenCount >= Self.trimStep {
-      takenCount = 0
+    taken.count += records.count
+    taken.bytes += records.reduce(0) { $0 + $1.byteCount }
+    if taken.count >= Self.trimStep.count || taken.bytes >= Self.trimStep.bytes {
+      taken = (0, 0)
       // The writer has them; with the end of the conversation they count for nothing.
       engine.trim(key, before: readUp)
     }

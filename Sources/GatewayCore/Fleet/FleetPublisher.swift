@@ -92,7 +92,7 @@ final class FleetPublisher {
   }
 
   /// Bytes of events that the engine has not taken. What it has no room for, or refuses for long, is not counted.
-  var unsentBytes: Int { asked + held }
+  var unsentBytes: Int { asked + held + (flow == .lost || flow == .repeating ? fresh.bytes : 0) }
 
   // MARK: - The term
 
@@ -351,6 +351,13 @@ final class FleetPublisher {
     if let gone, kept.count < Self.keptLimit.count { oversized = gone }
   }
 
+  /// What is kept from now on may have to be kept for long: the server is read all the same.
+  private func refused() {
+    guard flow != .refused else { return }
+    (flow, held) = (.refused, 0)
+    onDoubt()
+  }
+
   private func append(_ record: FleetRecord) {
     let size = record.byteCount + Self.overhead
     asked += size
@@ -361,9 +368,7 @@ final class FleetPublisher {
       case .done, .unanswered, .uncopied: break
       // A repetition, or the end of the term: the next beat says which.
       case .fenced: onDoubt()
-      case .refused:
-        flow = .refused
-        onDoubt()
+      case .refused: refused()
       }
       onTaken()
     }

@@ -25,8 +25,8 @@ final class FleetSpeech {
   private var probeTimer: Timers.ID?
   /// Looks whether the holder goes on confirming.
   private var watchTimer: Timers.ID?
-  /// After so long without a confirmation the first one is said again.
-  static let patience: Duration = .seconds(5)
+  /// After so long without a confirmation the last one is said again, and then after twice as long, and so on.
+  static let patience: ClosedRange<Duration> = .seconds(5)...(.seconds(320))
   /// Goes on with what is said again.
   private var portionTimer: Timers.ID?
 
@@ -109,17 +109,19 @@ final class FleetSpeech {
     portionTimer = timers.after(.zero) { [weak self] in self?.sayAgain(behind: next - 1) }
   }
 
-  /// What was lost on its way, and has nothing behind it, nobody misses: it is said again where nothing is confirmed for long,
-  /// as at a server that does not read. The holder takes no number twice.
-  private func watch() {
+  /// What was lost on its way, and has nothing behind it, nobody misses: where nothing is confirmed for long, which may be as
+  /// well for a server that does not read, the last one is said again. The holder takes no number twice, and asks for what it
+  /// misses before that one.
+  private func watch(for patience: Duration = FleetSpeech.patience.lowerBound) {
     guard watchTimer == nil, flights.count > 0 else { return }
     let (part, confirmed) = (part, flights.confirmed)
-    watchTimer = timers.after(Self.patience) { [weak self] in
+    watchTimer = timers.after(patience) { [weak self] in
       guard let self else { return }
       watchTimer = nil
       guard flow == .open else { return }
-      if let first = flights.first, part == self.part, flights.confirmed == confirmed { append(first) }
-      watch()
+      guard let newest = flights.newest, part == self.part, flights.confirmed == confirmed else { return watch() }
+      append(newest)
+      watch(for: min(patience * 2, Self.patience.upperBound))
     }
   }
 

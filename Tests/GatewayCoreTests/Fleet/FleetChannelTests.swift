@@ -409,13 +409,17 @@ import Testing
     scene.turn(by: .seconds(4))
     #expect(said.count == 2)
     scene.turn(by: .seconds(1))
-    #expect(said.suffix(1) == ["\(conversation)/1 1"] && said.count == 3)
+    #expect(said.suffix(1) == ["\(conversation)/2 2"] && said.count == 3)
+    scene.turn(by: .seconds(9))
+    #expect(said.count == 3)
+    scene.turn(by: .seconds(1))
+    #expect(said.suffix(1) == ["\(conversation)/2 2"] && said.count == 4)
     // Where it goes on confirming nothing is said twice.
     let reply = FleetRecord(
       position: FleetPosition(conversation, 1), fields: FleetReplyEntry(.written(upTo: 2), life: 1).fields)
     scene.run(FleetDone(place: scene.place, own: own, host: "a", reply: reply))
-    scene.turn(by: .seconds(11))
-    #expect(said.count == 3)
+    scene.turn(by: .seconds(30))
+    #expect(said.count == 4)
   }
 
   @Test func aChannelEndsWhenTheEngineStaysAwayForTheGrace() {

@@ -61,6 +61,22 @@ import Testing
     #expect(records.last?.position.number == 100 && records.count > 30)
   }
 
+  @Test func aServerIsReadOnWhereTheEngineThatIsReachedAgainHasNoRoom() {
+    publisher.opened(newEpoch: "e1", nil, hosts: 1)
+    scene.settle()
+    scene.engine.cut()
+    publisher.engineLost()
+    publish(String(repeating: "x", count: 2 << 20))
+    #expect(publisher.unsentBytes > 2 << 20)
+    scene.store.isFull = true
+    scene.turn(by: .seconds(1))
+    publisher.heal()
+    scene.settle()
+    #expect(publisher.unsentBytes == 0)
+    publish(String(repeating: "x", count: 2 << 20))
+    #expect(publisher.unsentBytes == 0)
+  }
+
   @Test func anEndThatTheEngineHasLostIsSaidOnceMore() {
     publisher.opened(newEpoch: "e1", nil, hosts: 1)
     scene.settle()

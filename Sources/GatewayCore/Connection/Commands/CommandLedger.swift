@@ -182,6 +182,11 @@ struct CommandLedger {
     return queue.take(at: place)
   }
 
+  /// What stands first in a line is to flow once more: it was passed when the window was full.
+  mutating func flowAgain(fromLine line: UInt32) {
+    if let place = queue.firstPlace(inLine: line) { flow.next = min(flow.next, place) }
+  }
+
   /// Whether a new command of a line has to wait for its turn.
   func mustWait(inLine line: UInt32, window: Int) -> Bool {
     flights.count(inLine: line) >= window || queue.firstPlace(inLine: line) != nil

@@ -70,7 +70,12 @@ extension Delivery {
   /// What stands in the line behind a command that has left it may follow.
   func advance(behind command: Command) {
     guard let line = command.retry?.line else { return }
-    while let channel, let next = commands.takeNext(ofLine: line, window: retryWindow) {
+    while let channel {
+      guard !channel.holdsCommands else {
+        commands.flowAgain(fromLine: line)
+        return flowOn()
+      }
+      guard let next = commands.takeNext(ofLine: line, window: retryWindow) else { break }
       writeQueued(next, to: channel)
     }
     if !connection.isOccupied { connection.review() }
@@ -148,7 +153,8 @@ extension Delivery {
     let now = context.time.now
     guard let channel, let next = commands.queue.nextTrial else { return }
     guard next <= now else { return lookForTrial(at: next) }
-    let isAlone = commands.isQuiet && !connection.doubtsLink && !channel.isAwaitedByOthers
+    let isAlone =
+      commands.isQuiet && !connection.doubtsLink && !channel.isAwaitedByOthers && !channel.holdsCommands
     if let command = commands.takeSuspect(at: now, window: retryWindow, isAlone: isAlone) {
       writeQueued(command, to: channel)
     }

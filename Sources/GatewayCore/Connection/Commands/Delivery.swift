@@ -120,6 +120,7 @@ final class Delivery {
     guard let channel else { return now ? .dropped : try enqueue(command) }
     if now, channel.isCongested { return .dropped }
     if channel.holdsCommands {
+      guard !command.noQueue else { throw .down(UpstreamFailure(.fleet, "the fleet takes nothing more for now")) }
       let submission = try enqueue(command)
       // It looks for room from now on.
       flowOn()
