@@ -188,8 +188,8 @@ async def test_a_wamp_router_is_asked_by_topics_alone(daemons, router):
 async def test_what_the_configuration_says_at_every_connect_is_for_all(daemons, chat):
     daemon = await daemons(config(chat.url, keep="always", on_connect=[["join", "ops"], ["note", {"deep": [1, "x"]}]]))
     client = await daemon.client()
-    await client.call("subscribe", upstream="chat", state=True, **ENTER)
-    await client.state_until("connected")
+    await client.call("subscribe", upstream="chat", **ENTER)
+    await daemon.connected(upstream="chat")
     assert [(one["event"], one["args"]) for one in await chat.received(2)] == [
         ("join", ["ops"]), ("note", [{"deep": [1, "x"]}])]
     await whispers(chat, client, "all")
