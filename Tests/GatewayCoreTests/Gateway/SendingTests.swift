@@ -51,13 +51,19 @@ import Testing
     #expect(client.read() == [#"{"jsonrpc":"2.0","id":2,"result":{"args":[1]}}"#])
   }
 
-  @Test func aSendThatIsNotConfirmedInTimeIsAnsweredAtItsTimeout() {
+  /// A subscriber of a link whose other end has confirmed nothing yet.
+  private func confirming() -> (harness: GatewayHarness, client: HarnessClient, channel: FakeChannel) {
     let harness = GatewayHarness()
     let client = harness.client()
     client.call("subscribe", #"{"upstream":"chat"}"#)
     let channel = harness.upstream.channel
     channel.accept()
     channel.confirmed = 0
+    return (harness, client, channel)
+  }
+
+  @Test func aSendThatIsNotConfirmedInTimeIsAnsweredAtItsTimeout() {
+    let (harness, client, channel) = confirming()
     client.read()
     let params = #"{"upstream":"chat","event":"e","delivery":"sent","timeout":500}"#
     client.call("send", params, id: 2)
@@ -102,12 +108,7 @@ import Testing
   }
 
   @Test func noTryIsUsedUpWhileNothingCanBeSaid() {
-    let harness = GatewayHarness()
-    let client = harness.client()
-    client.call("subscribe", #"{"upstream":"chat"}"#)
-    let channel = harness.upstream.channel
-    channel.accept()
-    channel.confirmed = 0
+    let (harness, client, channel) = confirming()
     client.call("send", #"{"upstream":"chat","event":"e","retries":1,"ack_timeout":1000}"#)
     channel.isCongested = true
     harness.pass(.seconds(5))

@@ -14,14 +14,19 @@ import Testing
     #expect(failure.detail.contains("cipher operation failed"), "\(failure.detail)")
   }
 
-  @Test func nothingReachesTheKernelWhenTheTimeForWritingIsOver() throws {
-    let peer = try WebSocketPeer { _, connection in
+  /// A peer that says a line to each of two of ours, and then waits for the end.
+  private func answering(_ tls: WebSocketPeerTLS? = nil) throws -> WebSocketPeer {
+    try WebSocketPeer(tls: tls) { _, connection in
       _ = try connection.read(2)
       try connection.write(Array("first\n".utf8))
       _ = try connection.read(2)
       try connection.write(Array("second\n".utf8))
       _ = try connection.read(1)
     }
+  }
+
+  @Test func nothingReachesTheKernelWhenTheTimeForWritingIsOver() throws {
+    let peer = try answering()
     let dialing = try WebSocketDialing(carrying: .lines)
     try dialing.open(WebSocketDialing.request(peer.port))
     let transport = try #require(dialing.transport)
@@ -47,13 +52,7 @@ import Testing
 
   @Test(arguments: [false, true]) func aPeerIsReadNoFurtherWhileReadingIsHeld(isSecure: Bool) throws {
     let tls = isSecure ? try WebSocketPeerTLS() : nil
-    let peer = try WebSocketPeer(tls: tls) { _, connection in
-      _ = try connection.read(2)
-      try connection.write(Array("first\n".utf8))
-      _ = try connection.read(2)
-      try connection.write(Array("second\n".utf8))
-      _ = try connection.read(1)
-    }
+    let peer = try answering(tls)
     let dialing = try WebSocketDialing(carrying: .lines)
     try dialing.open(WebSocketDialing.request(peer.port, secure: isSecure))
     let transport = try #require(dialing.transport)
