@@ -68,16 +68,24 @@ extension CurlEasy {
   }
 
   /// Whether libcurl would write, let work, what it may not any more.
-  var holdsLateBytes: Bool {
-    guard isAnswering, let question, isPastLimit else { return false }
+  var holdsLateBytes: Bool { isPastLimit && isUploading }
+
+  private var isUploading: Bool {
+    guard isAnswering, let question else { return false }
     return gw_easy_uploaded(handle) < question.bytes.count
   }
 
-  /// The kernel gives up what it cannot deliver by then, also while this process stands still. Before the request is
-  /// written there is nothing to give up but the connection that is being made.
+  /// The kernel gives up soon after then what it cannot deliver, also while this process stands still. Before the request
+  /// is written there is nothing to give up but the connection that is being made.
   func limitKernel() {
     guard let writeLimit, isAnswering, let socket else { return }
     kernelLimit.set(writeLimit, of: socket, at: multi.loop.time.now)
+  }
+
+  /// The same holds of what libcurl writes when it is let work now.
+  func tightenKernelLimit() {
+    guard let writeLimit, isUploading, let socket else { return }
+    kernelLimit.tighten(to: writeLimit, of: socket, at: multi.loop.time.now)
   }
 
   /// Ends the connection; what the kernel still has is forgotten.

@@ -46,9 +46,14 @@ final class CurlConnection {
   /// Bytes that the kernel has and the far end's machine has not acknowledged.
   var unacknowledgedBytes: Int { Int(gw_unacknowledged_bytes(descriptor)) }
 
-  /// The kernel gives up by then what it has and cannot deliver.
+  /// The kernel gives up soon after then what it has and cannot deliver.
   func limitKernel(to limit: MonotonicInstant, at now: MonotonicInstant) {
     kernelLimit.set(limit, of: descriptor, at: now)
+  }
+
+  /// The same holds of what is written from now on: a server that took nothing for long has the kernel wait as long again.
+  func tightenKernelLimit(to limit: MonotonicInstant, at now: MonotonicInstant) {
+    kernelLimit.tighten(to: limit, of: descriptor, at: now)
   }
 
   /// Ends the connection; what the kernel still has is forgotten.

@@ -125,7 +125,7 @@ final class CurlMulti {
   private func act(_ descriptor: Int32, _ flags: Int32) {
     // libcurl divides the time that is left among a host's addresses in the moment when it learns them.
     for easy in resolving.values { easy.takeUnretainedValue().allowConnecting(phases: 1) }
-    endLate()
+    limitWrites()
     round += 1
     var count: Int32 = 0
     guard let multi else { return }
@@ -137,10 +137,11 @@ final class CurlMulti {
   }
 
   /// What waits in libcurl for the kernel would be written without a word. The end of one may be that of others.
-  private func endLate() {
+  private func limitWrites() {
     for handle in limited {
-      guard let easy = easy(handle), easy.holdsLateBytes else { continue }
-      easy.finish(CurlProblem(kind: .late, text: "", proxy: easy.proxy))
+      guard let easy = easy(handle) else { continue }
+      easy.tightenKernelLimit()
+      if easy.holdsLateBytes { easy.finish(CurlProblem(kind: .late, text: "", proxy: easy.proxy)) }
     }
   }
 

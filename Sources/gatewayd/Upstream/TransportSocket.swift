@@ -326,7 +326,7 @@ final class TransportSocket {
 
   private var isPastLimit: Bool { writeLimit.map { context.loop.time.now >= $0 } ?? false }
 
-  /// The kernel gives up what it cannot deliver by then, also while this process stands still.
+  /// The kernel gives up soon after then what it cannot deliver, also while this process stands still.
   private func limitKernel() {
     if let writeLimit { connection?.limitKernel(to: writeLimit, at: context.loop.time.now) }
   }
@@ -342,6 +342,7 @@ final class TransportSocket {
   func flush() {
     flushIsDue = false
     guard broken == nil else { return }
+    if let writeLimit, !output.isEmpty { connection?.tightenKernelLimit(to: writeLimit, at: context.loop.time.now) }
     var budget = Self.writeTurnLimit
     var isBlocked = false
     while !isBlocked, budget > 0, let connection, let front = output.front {

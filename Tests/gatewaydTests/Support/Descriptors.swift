@@ -36,6 +36,25 @@ enum Descriptors {
     (Int32(0)..<1_024).count { fcntl($0, F_GETFD) >= 0 }
   }
 
+  /// Milliseconds that the kernel keeps what the server of that port on 127.0.0.1 does not acknowledge, as the socket of
+  /// this program that is connected to it says; nil without one.
+  static func unacknowledgedLimit(to port: UInt16) -> Int64? {
+    for descriptor in Int32(0)..<1_024 {
+      var address = sockaddr_in()
+      var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+      let result = withUnsafeMutablePointer(to: &address) {
+        $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { getpeername(descriptor, $0, &length) }
+      }
+      guard result == 0, address.sin_family == sa_family_t(AF_INET), address.sin_port == port.bigEndian else {
+        continue
+      }
+      var limit: UInt32 = 0
+      var size = socklen_t(MemoryLayout<UInt32>.size)
+      return getsockopt(descriptor, Int32(IPPROTO_TCP), TCP_USER_TIMEOUT, &limit, &size) == 0 ? Int64(limit) : nil
+    }
+    return nil
+  }
+
   /// Runs `body` on a thread of its own that the test does not wait for.
   static func thread(_ body: @escaping @Sendable () -> Void) throws {
     var thread = pthread_t()

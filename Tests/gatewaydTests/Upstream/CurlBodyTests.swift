@@ -98,6 +98,27 @@ import Testing
     #expect(server.peer.noted[1] == "whole")
   }
 
+  @Test func theRestOfABodyThatWaitedIsGivenUpAtTheSameInstant() throws {
+    let server = try Reluctant()
+    let requesting = try HTTPRequesting()
+    let body = [UInt8](repeating: 1, count: Self.large)
+    let began = requesting.loop.time.now
+    let limit = began + .seconds(60)
+    let exchange = requesting.start(Self.post(server.peer.port, body, until: limit))
+    try turn(requesting) { !server.peer.noted.isEmpty }
+    exchange.mayWrite(until: limit)
+    try turn(requesting) { requesting.loop.time.now > began + .milliseconds(300) }
+    exchange.mayWrite(until: limit)
+    server.goOn()
+    var left: Int64?
+    try turn(requesting) {
+      left = Descriptors.unacknowledgedLimit(to: server.peer.port) ?? left
+      return server.peer.noted.count > 1
+    }
+    #expect(server.peer.noted[1] == "whole")
+    #expect(try #require(left) <= 59_800)
+  }
+
   @Test func aRequestThatIsReadyTooLateIsNotWritten() throws {
     for body in [nil, [UInt8]("body".utf8)] {
       let peer = try WebSocketPeer { peer, connection in

@@ -41,6 +41,27 @@ import Testing
     #expect(timeouts([nil, nil, nil]) == Array(repeating: Self.lease, count: 3))
   }
 
+  /// A stall that is over leaves a time-out of its length: what is written then would have as long.
+  @Test func whatIsWrittenBehindAStallIsNotKeptForAsLongAsTheStallWas() {
+    var limit = KernelLimit()
+    for second in Int64(0)...5 { _ = limit.timeout(until: instant(second + 3), at: instant(second), waiting(7)) }
+    let now = instant(5) + .milliseconds(1)
+    #expect(limit.outlasts(instant(8), at: now))
+    _ = limit.timeout(until: instant(8), at: now, KernelLimit.Delivery(acknowledged: 8, isWaiting: false))
+    #expect(!limit.outlasts(instant(8), at: now))
+  }
+
+  @Test func theKernelIsToldAnewBeforeAWriteThatIsLaterByMoreThanTheTolerance() {
+    var limit = KernelLimit()
+    let until = instant(3)
+    #expect(limit.outlasts(until, at: instant(0)))
+    _ = limit.timeout(until: until, at: instant(0), nil)
+    let late = instant(0) + KernelLimit.tolerance
+    #expect(!limit.outlasts(until, at: late))
+    #expect(limit.outlasts(until, at: late + .milliseconds(1)))
+    #expect(!limit.outlasts(until + .seconds(1), at: late + .milliseconds(1)))
+  }
+
   @Test func aLeaseThatIsNotExtendedLeavesLessAndLess() {
     var limit = KernelLimit()
     let until = instant(3)

@@ -50,6 +50,21 @@ import Testing
     #expect(try dialing.run { dialing.texts == ["first", "second"] })
   }
 
+  @Test(arguments: [false, true])
+  func whatIsWrittenLongAfterTheLastLookIsGivenUpAtTheSameInstant(isSecure: Bool) throws {
+    let peer = try answering(isSecure ? try WebSocketPeerTLS() : nil)
+    let dialing = try WebSocketDialing(carrying: .lines)
+    try dialing.open(WebSocketDialing.request(peer.port, secure: isSecure))
+    let transport = try #require(dialing.transport)
+    let began = dialing.loop.time.now
+    transport.mayWrite(until: began + .seconds(60))
+    #expect(try dialing.run { dialing.loop.time.now > began + .milliseconds(300) })
+    dialing.send("1\n")
+    #expect(try dialing.run { dialing.texts == ["first"] })
+    let limit = try #require(Descriptors.unacknowledgedLimit(to: peer.port))
+    #expect(limit <= 59_800)
+  }
+
   @Test(arguments: [false, true]) func aPeerIsReadNoFurtherWhileReadingIsHeld(isSecure: Bool) throws {
     let tls = isSecure ? try WebSocketPeerTLS() : nil
     let peer = try answering(tls)
