@@ -201,7 +201,7 @@ final class Fleet {
   func keep(_ isWanted: (FleetPlace) -> Bool) {
     for (place, member) in members where !isWanted(place) {
       members[place] = nil
-      takeBack(member.link.box.withdraw(), of: member.link)
+      takeBack(member.link)
       member.holder?.leave("the fleet shares the upstream no longer")
       member.link.roster.stop()
       wait(for: [member], until: seams.time.now + Self.leaveLimit) { [weak self] in
@@ -217,9 +217,9 @@ final class Fleet {
   private static let leaveLimit: Duration = .seconds(5)
 
   /// Removes what the engine has of this host's durable sends, however long that is not reached.
-  private func takeBack(_ names: [String], of link: FleetLink) {
-    guard !names.isEmpty else { return }
-    let withdrawal = FleetWithdrawal(link.place, host: link.host, names, engine: link.engine, timers: seams.timers)
+  private func takeBack(_ link: FleetLink) {
+    guard let withdrawal = link.box.withdraw() else { return }
+    withdrawal.onReturned = { [weak self, place = link.place] in self?.onSend(place, .returned($0)) }
     withdrawal.onOver = { [weak self, unowned withdrawal] in self?.withdrawals.removeAll { $0 === withdrawal } }
     withdrawals.append(withdrawal)
     withdrawal.begin()

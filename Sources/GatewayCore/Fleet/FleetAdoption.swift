@@ -103,7 +103,7 @@ final class FleetAdoption {
 
   /// - Parameter awaited: adoptions that the writer waits for and that came before this reading.
   private func wasRead(
-    _ outcome: FleetOutcome<[String]>, _ found: FleetFindings, for writer: FleetWriter?, _ awaited: Int
+    _ outcome: FleetOutcome<Void>, _ found: FleetFindings, for writer: FleetWriter?, _ awaited: Int
   ) {
     let isPresent = conversation?.writer === writer
     guard own != nil, case .done = outcome else {

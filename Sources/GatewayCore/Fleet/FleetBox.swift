@@ -29,42 +29,28 @@ final class FleetBox {
 
   /// What is known of where the rows are. What was asked in one round counts for nothing in the next.
   private enum State {
-    /// This host has no life: nothing is put. May become `settling`.
+    /// This host has no life: nothing is put. May become `settling`, `withdrawn`.
     case absent
-    /// A life has begun, or another server is reached: a round looks where each row is, and then reads `unknown`, the names
-    /// of rows that the engine has and this host does not know. May become `settled`, `settling` in another round, `absent`.
-    case settling(life: UInt64, unknown: [String])
+    /// A life has begun, or another server is reached: a round looks where each row is, and then reads the rows that the
+    /// engine has and this host does not know. May become `settled`, `settling` in another round, `absent`,
+    /// `withdrawn`.
+    case settling(life: UInt64)
     /// Where each row is, is known: what is fresh is put, and what is boxed may be written. `isLooking`: what became of
-    /// adopted and withheld rows is being asked. May become `settling`, `absent`.
+    /// adopted and withheld rows is being asked. May become `settling`, `absent`, `withdrawn`.
     case settled(life: UInt64, isLooking: Bool)
-  }
-
-  private enum Place {
-    case fresh, boxed, adopted, withheld
-
-    /// What becomes of it is looked for now and then.
-    var isLookedFor: Bool { self == .adopted || self == .withheld }
-  }
-
-  private struct Row {
-    let name: String
-    var fields: FleetFields
-    var place: Place
-    /// It was put, and there is no answer.
-    var isPutting = false
+    /// This host takes part no more, whatever lives it has.
+    case withdrawn
   }
 
   let place: FleetPlace
   private(set) var host: String
   private let engine: any FleetEngine
   private let timers: Timers
-  private var rows = IncrementalTable<UInt64, Row>()
-  private var numbers = IncrementalTable<String, UInt64>()
-  /// The numbers of all rows, and below those of the ones that are looked for again and again among very many.
-  private var all = SortedSet<UInt64>()
-  private var fresh = SortedSet<UInt64>()
-  /// Of rows whose outcome is looked for now and then.
-  private var lookedFor = SortedSet<UInt64>()
+  private var rows = FleetBoxRows()
+  /// What the engine has of the present life, as far as it was not looked at, and of the rest the names that this host does
+  /// not know and whose rows it has not read.
+  private var names = FleetNames()
+  private var unknown = SortedSet<CommandID.Ordered>()
   /// Fresh rows behind it are to be put; nil: all. The others were, or are put again with the next sign of life.
   private var lastPut: UInt64?
   /// What was put and has no answer.
@@ -72,19 +58,14 @@ final class FleetBox {
   private var putAgain: Timers.ID?
   /// Looks for what is withheld since this turn.
   private var lookSoon: Timers.ID?
-  /// Names of rows that the engine may still have.
-  private var leaving = SortedSet<String>()
-  /// Goes on with their removal.
-  private var removing: Timers.ID?
-  /// The engine did not remove some of them: it is asked again with the next sign of life.
+  private var leaving: FleetRemoval
+  /// The engine did not remove some of what is leaving: it is asked again with the next sign of life.
   private var isRemovalRefused = false
   private var state = State.absent
   /// Tells answers apart that came too late: it grows wherever `state` becomes `absent` or `settling`.
   private var round = 0
   /// Rows that are looked for in one go.
   static let portion = 64
-  /// Most rows that are removed at once.
-  static let removalPortion = 1_000
   /// Most that is put at once: what else is asked of the engine stands behind it.
   static let putLimit = (count: 256, bytes: 1 << 20)
 
@@ -97,6 +78,7 @@ final class FleetBox {
     self.host = host
     self.engine = engine
     self.timers = timers
+    leaving = FleetRemoval(engine: engine)
   }
 
   /// Where each row is, is known.
@@ -104,8 +86,8 @@ final class FleetBox {
 
   private var life: UInt64? {
     switch state {
-    case .absent: nil
-    case .settling(let life, _), .settled(let life, _): life
+    case .absent, .withdrawn: nil
+    case .settling(let life), .settled(let life, _): life
     }
   }
 
@@ -122,8 +104,7 @@ final class FleetBox {
   func put(_ number: UInt64, _ fields: FleetFields) {
     let known = rows[number]
     guard known == nil || known?.place == .withheld else { return }
-    let name = add(number, fields, .fresh, instead: known)
-    leaving.remove(name)
+    leaving.keep(rows.add(number, fields, .fresh))
     if let last = lastPut, number <= last { lastPut = number > 0 ? number - 1 : nil }
     // What earlier processes left is put again before anything new: then a holder that adopts both knows their order.
     putOn()
@@ -132,9 +113,8 @@ final class FleetBox {
   /// A durable send that no host may write for now. One that was adopted before cannot be taken back: what becomes of it is
   /// told as ever, and so is what became of it already.
   func withhold(_ number: UInt64, _ fields: FleetFields) {
-    let known = rows[number]
-    guard known?.place != .adopted else { return }
-    add(number, fields, .withheld, instead: known)
+    guard rows[number]?.place != .adopted else { return }
+    rows.add(number, fields, .withheld)
     guard lookSoon == nil else { return }
     lookSoon = timers.after(.zero) { [weak self] in
       self?.lookSoon = nil
@@ -144,87 +124,50 @@ final class FleetBox {
 
   /// It has its outcome, or is taken back.
   func finish(_ number: UInt64) {
-    if let name = forget(number) { drop(name) }
+    if let row = rows.forget(number) { drop(row.name) }
   }
 
   /// A row of the engine is not wanted.
   func drop(_ name: String) {
-    leaving.insert(name)
-    if engine.server != nil { remove([name]) }
+    leaving.add(name)
+    if engine.server != nil { leaving.remove(name, of: box) { [weak self] in self?.noteRemoval($0) } }
   }
 
-  /// This host takes part no more. Returns the names of all rows that the engine may still have: nothing of them is to be
-  /// left to others.
-  func withdraw() -> [String] {
-    let own = all.all.compactMap { number in rows[number].map { (number: number, row: $0) } }
-    (rows, numbers) = (IncrementalTable(), IncrementalTable())
-    (all, fresh, lookedFor) = (SortedSet(), SortedSet(), SortedSet())
-    for one in own { leaving.insert(one.row.name) }
-    for one in own where one.row.place == .adopted { onNews(.returned(one.number)) }
+  /// This host takes part no more: nothing that the engine may still have is to be left to others. Nil where that is nothing.
+  func withdraw() -> FleetWithdrawal? {
+    let (own, left) = (rows, leaving.names)
+    leaving.stop()
+    (rows, leaving) = (FleetBoxRows(), FleetRemoval(engine: engine))
     lifeEnded()
-    return Array(leaving.all)
+    state = .withdrawn
+    guard !own.isEmpty || !left.isEmpty else { return nil }
+    return FleetWithdrawal(place, host: host, own, leaving: left, engine: engine, timers: timers)
   }
 
   /// What was to be removed when this host last took part. A row that is put again stays.
-  func drop(_ names: [String]) {
-    for name in names { leaving.insert(name) }
-    if !names.isEmpty, engine.server != nil { removeLeaving() }
-  }
-
-  /// Returns its name.
-  @discardableResult
-  private func add(_ number: UInt64, _ fields: FleetFields, _ place: Place, instead known: Row?) -> String {
-    let name = fields.text("id") ?? String(number)
-    rows[number] = Row(name: name, fields: fields, place: place, isPutting: known?.isPutting ?? false)
-    numbers[name] = number
-    all.insert(number)
-    move(number, to: place)
-    return name
-  }
-
-  private func move(_ number: UInt64, to place: Place) {
-    rows[number]?.place = place
-    if place == .fresh { fresh.insert(number) } else { fresh.remove(number) }
-    if place.isLookedFor { lookedFor.insert(number) } else { lookedFor.remove(number) }
-  }
-
-  /// Returns its name; nil where there is none.
-  @discardableResult
-  private func forget(_ number: UInt64) -> String? {
-    guard let row = rows.removeValue(forKey: number) else { return nil }
-    numbers[row.name] = nil
-    all.remove(number)
-    fresh.remove(number)
-    lookedFor.remove(number)
-    return row.name
+  func drop(_ names: SortedSet<String>) {
+    if leaving.names.isEmpty {
+      leaving = FleetRemoval(names, engine: engine)
+    } else {
+      for name in names.all { leaving.add(name) }
+    }
+    removeLeaving()
   }
 
   /// Not as what is leaving: where this is not heard it may be adopted yet, and its outcome is not to be removed unread.
   private func removeWithheld(_ number: UInt64, _ name: String) {
     engine.remove([name], of: box) { [weak self] outcome in
       guard let self, case .done = outcome, rows[number]?.place == .withheld else { return }
-      forget(number)
+      rows.forget(number)
     }
   }
 
-  /// Has all that is leaving removed, so much of it in a turn.
-  private func removeLeaving(behind last: String? = nil) {
-    timers.cancel(removing)
-    let names = leaving.next(Self.removalPortion, behind: last)
-    guard let end = names.last, engine.server != nil else { return }
-    remove(names)
-    removing = timers.after(.zero) { [weak self] in self?.removeLeaving(behind: end) }
+  private func removeLeaving() {
+    if engine.server != nil { leaving.begin(of: box) { [weak self] in self?.noteRemoval($0) } }
   }
 
-  private func remove(_ names: [String]) {
-    engine.remove(names, of: box) { [weak self] outcome in
-      guard let self else { return }
-      switch outcome {
-      case .done: for name in names { leaving.remove(name) }
-      case .refused: isRemovalRefused = true
-      case .fenced, .unanswered, .uncopied: break
-      }
-    }
+  private func noteRemoval(_ outcome: FleetOutcome<Void>) {
+    if case .refused = outcome { isRemovalRefused = true }
   }
 
   // MARK: - Putting
@@ -232,27 +175,27 @@ final class FleetBox {
   /// Puts what is fresh, as much at a time as is let.
   private func putOn() {
     while isSettled, engine.server != nil, putting.count < Self.putLimit.count, putting.bytes < Self.putLimit.bytes,
-      let number = fresh.first(behind: lastPut)
+      let number = rows.nextFresh(behind: lastPut)
     {
       lastPut = number
       if let row = rows[number], row.place == .fresh, !row.isPutting { put(number, row) }
     }
   }
 
-  private func put(_ number: UInt64, _ row: Row) {
+  private func put(_ number: UInt64, _ row: FleetBoxRows.Row) {
     guard let life else { return }
     let size = row.fields.byteCount
     putting = (putting.count + 1, putting.bytes + size)
-    rows[number]?.isPutting = true
+    rows.note(number, isPutting: true)
     let step = FleetPut(place: place, host: host, life: life, name: row.name, row: .waiting(row.fields))
     engine.run(step) { [weak self] outcome in
       guard let self else { return }
       putting = (putting.count - 1, putting.bytes - size)
-      rows[number]?.isPutting = false
+      rows.note(number, isPutting: false)
       switch outcome {
       case .done:
         guard rows[number]?.place == .fresh else { break }
-        move(number, to: .boxed)
+        rows.move(number, to: .boxed)
         onNews(.boxed(number))
       case .fenced: onFenced(life)
       case .refused(let refusal): if rows[number] != nil { onNews(.refused(number, refusal)) }
@@ -276,21 +219,23 @@ final class FleetBox {
   // MARK: - Lives
 
   /// A life has begun, with rows of these names in the box.
-  func begin(_ life: UInt64, _ names: [String]) {
-    settle(in: life, CommandID.inOrder(names.filter { numbers[$0] == nil && !leaving.contains($0) }))
+  func begin(_ life: UInt64, _ names: FleetNames) {
+    if case .withdrawn = state { return }
+    (self.names, unknown) = (names, SortedSet())
+    settle(in: life)
   }
 
-  /// Its host has another name from now on, under which the engine has nothing yet.
+  /// Its host has another name from now on, under which the engine has nothing yet: the next round finds it so.
   func rename(_ host: String) {
     lifeEnded()
     self.host = host
-    let own = all.all.filter { self.rows[$0]?.place != .withheld }
-    let adopted = own.filter { self.rows[$0]?.place == .adopted }
-    for number in own { move(number, to: .fresh) }
-    for number in adopted { onNews(.returned(number)) }
   }
 
-  func lifeEnded() { beginRound(.absent) }
+  func lifeEnded() {
+    if case .withdrawn = state { return }
+    beginRound(.absent)
+    (names, unknown) = (FleetNames(), SortedSet())
+  }
 
   /// What is being looked at counts for nothing any more.
   private func beginRound(_ state: State) {
@@ -305,28 +250,24 @@ final class FleetBox {
   }
 
   /// Looks where each row is.
-  private func settle(in life: UInt64, _ unknown: [String]) {
-    beginRound(.settling(life: life, unknown: unknown))
-    settle(behind: nil, upTo: all.last)
+  private func settle(in life: UInt64) {
+    beginRound(.settling(life: life))
+    settle(behind: nil, upTo: rows.last)
   }
 
   /// The same once more in the present life: what was not read is read then.
   private func settleAgain() {
-    switch state {
-    case .absent: break
-    case .settling(let life, let unknown): settle(in: life, unknown)
-    case .settled(let life, _): settle(in: life, [])
-    }
+    if let life { settle(in: life) }
   }
 
   /// - Parameter end: what is put behind it meanwhile is fresh, as everything that is new.
   private func settle(behind last: UInt64?, upTo end: UInt64?) {
-    let next = all.next(Self.portion, behind: last).filter { $0 <= end ?? 0 }
+    let next = rows.next(Self.portion, behind: last).filter { $0 <= end ?? 0 }
     if let last = next.last {
       return look(for: next) { [weak self] in self?.settle(behind: last, upTo: end) }
     }
     readUnknown { [weak self] in
-      guard let self, case .settling(let life, _) = state else { return }
+      guard let self, case .settling(let life) = state else { return }
       state = .settled(life: life, isLooking: false)
       putFresh()
       onSettled()
@@ -351,18 +292,28 @@ final class FleetBox {
     }
   }
 
-  /// Reads rows that this host does not know.
+  /// Reads rows that this host does not know, when all of them stand in their order.
   private func readUnknown(_ done: @escaping () -> Void) {
-    guard case .settling(_, let unknown) = state, !unknown.isEmpty else { return done() }
+    for name in names.takePortion() where isUnknown(name) { unknown.insert(CommandID.Ordered(name)) }
     let present = round
-    FleetPortions(key: box, engine: engine).read(unknown) { [weak self] rows in
+    guard names.isEmpty else {
+      timers.after(.zero) { [weak self] in if self?.round == present { self?.readUnknown(done) } }
+      return
+    }
+    let portion = unknown.next(FleetPortions.portion, behind: nil)
+    guard !portion.isEmpty else { return done() }
+    FleetPortions(key: box, engine: engine).read(portion.map(\.id)) { [weak self] rows in
       guard let self, round == present else { return }
       for name in CommandID.inOrder(Array(rows.keys)) { if let row = rows[name] { find(name, row) } }
     } _: { [weak self] outcome in
       guard let self, round == present, found(outcome) != nil else { return }
-      done()
+      for name in portion { unknown.remove(name) }
+      readUnknown(done)
     }
   }
+
+  /// It may have been put, or dropped, since its name was read.
+  private func isUnknown(_ name: String) -> Bool { !rows.has(name) && !leaving.contains(name) }
 
   /// What the engine has answered. What it refuses it is asked for again, until it does not.
   private func found<Value>(_ outcome: FleetOutcome<Value>) -> Value? {
@@ -383,26 +334,25 @@ final class FleetBox {
       onNews(.outcome(number, fields))
       finish(number)
     case (_, true):
-      move(number, to: .adopted)
+      rows.move(number, to: .adopted)
       if row.place != .adopted {
         if row.place == .fresh { onNews(.boxed(number)) }
         onNews(.adopted(number))
       }
     case (.waiting, false) where row.place == .withheld: removeWithheld(number, row.name)
-    case (.missing, false) where row.place == .withheld: if !row.isPutting { forget(number) }
+    case (.missing, false) where row.place == .withheld: if !row.isPutting { rows.forget(number) }
     case (.waiting, false):
-      move(number, to: .boxed)
+      rows.move(number, to: .boxed)
       if row.place == .fresh { onNews(.boxed(number)) }
       if row.place == .adopted { onNews(.returned(number)) }
     case (.missing, false):
-      move(number, to: .fresh)
+      rows.move(number, to: .fresh)
       if row.place == .adopted { onNews(.returned(number)) }
     }
   }
 
   private func find(_ name: String, _ bytes: [UInt8]) {
-    // It may have been put, or dropped, meanwhile.
-    guard numbers[name] == nil, !leaving.contains(name) else { return }
+    guard isUnknown(name) else { return }
     switch FleetBoxRow(bytes) {
     case .waiting(let fields)?: onNews(.found(name, fields))
     case .finished(let fields)?:
@@ -426,13 +376,13 @@ final class FleetBox {
   }
 
   private func look(behind last: UInt64?) {
-    let next = lookedFor.next(Self.portion, behind: last)
+    let next = rows.nextLookedFor(Self.portion, behind: last)
     guard let end = next.last, case .settled(let life, _) = state else { return }
     state = .settled(life: life, isLooking: true)
     look(for: next) { [weak self] in
       guard let self else { return }
       state = .settled(life: life, isLooking: false)
-      if lookedFor.first(behind: end) == nil { putFresh() } else { look(behind: end) }
+      if rows.nextLookedFor(1, behind: end).isEmpty { putFresh() } else { look(behind: end) }
     }
   }
 }

@@ -7,12 +7,14 @@ struct FleetLook {
 
   /// `see` is told each portion, and `done` at the end the names of all; nil where the engine has not answered.
   func begin(_ see: @escaping ([String: FleetHostRow]) -> Void, _ done: @escaping ([String]?) -> Void) {
-    FleetPortions(key: place.key(.hosts), engine: engine, rowLimit: FleetHostRow.limit).read { _ in
-      true
+    var names: [String] = []
+    FleetPortions(key: place.key(.hosts), engine: engine, rowLimit: FleetHostRow.limit).read {
+      names.append($0)
+      return true
     } _: {
       see($0.compactMapValues { row($0) })
     } _: {
-      if case .done(let names) = $0 { done(names) } else { done(nil) }
+      if case .done = $0 { done(names) } else { done(nil) }
     }
   }
 

@@ -13,31 +13,51 @@ struct FleetPortions {
   /// What an answer of the engine may have, without what is around it.
   static let longest = (64 << 20) - (4 << 10)
 
-  /// `see` is told each portion, and `done` at the end the names of all rows, or why there is no end.
-  /// - Parameter isWanted: by its name; the others are not read.
+  /// The names that were not looked at, in one place: a change of a copy would copy all.
+  private final class Rest {
+    var names: FleetNames
+    init(_ names: FleetNames) { self.names = names }
+  }
+
+  /// `see` is told each portion, and `done` that there are no more, or why it ends before.
+  /// - Parameter isWanted: asked of each name once; the others' rows are not read.
   func read(
     where isWanted: @escaping (String) -> Bool, _ see: @escaping ([String: [UInt8]]) -> Void,
-    _ done: @escaping (FleetOutcome<[String]>) -> Void
+    _ done: @escaping (FleetOutcome<Void>) -> Void
   ) {
     engine.names(of: key) { outcome in
-      guard case .done(let names) = outcome else { return done(outcome) }
-      next(names.filter(isWanted)[...], of: names, see, done)
+      guard case .done(let names) = outcome else { return done(outcome.failure() ?? .unanswered) }
+      next(Rest(names), where: isWanted, see, done)
     }
   }
 
   /// The same of the rows with these names, portion after portion in their order.
   func read(
-    _ names: [String], _ see: @escaping ([String: [UInt8]]) -> Void,
-    _ done: @escaping (FleetOutcome<[String]>) -> Void
+    _ names: [String], _ see: @escaping ([String: [UInt8]]) -> Void, _ done: @escaping (FleetOutcome<Void>) -> Void
   ) {
-    next(names[...], of: names, see, done)
+    next(names[...], see, done)
   }
 
   private func next(
-    _ rest: ArraySlice<String>, of names: [String], _ see: @escaping ([String: [UInt8]]) -> Void,
-    _ done: @escaping (FleetOutcome<[String]>) -> Void
+    _ rest: Rest, where isWanted: @escaping (String) -> Bool, _ see: @escaping ([String: [UInt8]]) -> Void,
+    _ done: @escaping (FleetOutcome<Void>) -> Void
   ) {
-    guard !rest.isEmpty else { return done(.done(names)) }
+    let wanted = rest.names.takePortion().filter(isWanted)
+    if rest.names.isEmpty { return read(wanted, see, done) }
+    func goOn(_ outcome: FleetOutcome<Void>) {
+      guard case .done = outcome else { return done(outcome) }
+      next(rest, where: isWanted, see, done)
+    }
+    guard wanted.isEmpty else { return read(wanted, see, goOn) }
+    // Of no names, for the turn in which it is answered.
+    engine.sizes(of: key, []) { goOn($0.failure() ?? .done(())) }
+  }
+
+  private func next(
+    _ rest: ArraySlice<String>, _ see: @escaping ([String: [UInt8]]) -> Void,
+    _ done: @escaping (FleetOutcome<Void>) -> Void
+  ) {
+    guard !rest.isEmpty else { return done(.done(())) }
     let asked = Array(rest.prefix(Self.portion))
     engine.sizes(of: key, asked) { outcome in
       guard case .done(let sizes) = outcome else { return done(outcome.failure() ?? .unanswered) }
@@ -45,7 +65,7 @@ struct FleetPortions {
       engine.rows(of: key, known) { outcome in
         guard case .done(let rows) = outcome else { return done(outcome.failure() ?? .unanswered) }
         see(rows)
-        next(rest.dropFirst(count), of: names, see, done)
+        next(rest.dropFirst(count), see, done)
       }
     }
   }

@@ -32,7 +32,7 @@ struct FleetPresence: Equatable, Sendable {
     case join(behind: UInt64)
     case say(life: UInt64)
     /// A life has begun; these are the names of what is in the host's box.
-    case begin(life: UInt64, names: [String])
+    case begin(life: UInt64, names: FleetNames)
     /// The life is over: so is the conversation, and what was in the host's box is the fleet's.
     case end
     case wake(MonotonicInstant)

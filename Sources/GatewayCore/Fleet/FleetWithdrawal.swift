@@ -5,34 +5,71 @@ final class FleetWithdrawal {
   let place: FleetPlace
   /// What the fleet called this host.
   let host: String
+  /// What the box had and is not among the names yet.
+  private var rows: FleetBoxRows
   /// Names of rows that the engine may still have.
-  private let names: [String]
+  private var names: SortedSet<String>
   private let engine: any FleetEngine
   private let timers: Timers
-  private var retry: Timers.ID?
+  private var removal: FleetRemoval
+  /// What the fleet has of all hosts and was not looked at, and what of the rest is this host's.
+  private var adopted = FleetNames()
+  private var own = SortedSet<String>()
+  /// Goes on with what is done in portions, or begins again.
+  private var timer: Timers.ID?
 
+  /// The fleet does not have one any more that it had adopted, by its number: this host writes it again.
+  var onReturned: (UInt64) -> Void = { _ in }
   /// Nothing is left.
   var onOver: () -> Void = {}
 
-  init(_ place: FleetPlace, host: String, _ names: [String], engine: any FleetEngine, timers: Timers) {
-    (self.place, self.host, self.names) = (place, host, names)
+  /// - Parameter leaving: names of other rows that the engine may still have.
+  init(
+    _ place: FleetPlace, host: String, _ rows: FleetBoxRows, leaving: SortedSet<String>, engine: any FleetEngine,
+    timers: Timers
+  ) {
+    (self.place, self.host) = (place, host)
+    (self.rows, names) = (rows, leaving)
     self.engine = engine
     self.timers = timers
+    removal = FleetRemoval(engine: engine)
   }
 
-  func begin() { engine.add(self) }
+  /// Takes the rows back, one portion in a turn; the engine is asked behind them.
+  func begin() {
+    for number in takePortion() { onReturned(number) }
+    guard !rows.isEmpty else { return engine.add(self) }
+    timer = timers.after(.zero) { [weak self] in self?.begin() }
+  }
+
+  /// Returns which of them were adopted.
+  private func takePortion() -> [UInt64] {
+    let portion = rows.takePortion()
+    for one in portion { names.insert(one.row.name) }
+    return portion.filter { $0.row.place == .adopted }.map(\.number)
+  }
 
   /// Removes nothing more. Returns the names of the rows that the engine may still have.
-  func end() -> [String] {
-    engine.remove(self)
-    timers.cancel(retry)
+  func end() -> SortedSet<String> {
+    stop()
+    while !rows.isEmpty {
+      // Whoever ends this may be about to make the connection that they go back to.
+      let returned = takePortion()
+      timers.after(.zero) { [onReturned] in for number in returned { onReturned(number) } }
+    }
     return names
+  }
+
+  private func stop() {
+    engine.remove(self)
+    timers.cancel(timer)
+    removal.stop()
   }
 
   /// First from the box: what an adoption takes from there meanwhile is among the adopted ones then.
   private func remove() {
-    engine.remove(names, of: place.key(.box(host: host))) { [weak self] outcome in
-      switch outcome {
+    remove(names, of: place.key(.box(host: host))) { [weak self] in
+      switch $0 {
       case .done: self?.lookForAdopted()
       case .refused, .uncopied: self?.removeLater()
       // Once more on the next connection.
@@ -41,47 +78,65 @@ final class FleetWithdrawal {
     }
   }
 
+  private func remove(
+    _ names: SortedSet<String>, of key: FleetKey, _ done: @escaping (FleetOutcome<Void>) -> Void
+  ) {
+    removal.stop()
+    removal = FleetRemoval(names, engine: engine)
+    removal.begin(of: key, done)
+  }
+
   /// A host that never holds may read there, and remove nothing.
   private func lookForAdopted() {
     engine.names(of: place.key(.adopted)) { [weak self] outcome in
       guard let self else { return }
       switch outcome {
       case .done(let all):
-        let own = Set(names.map { "\(self.host)/\($0)" })
-        let left = all.filter(own.contains)
-        if left.isEmpty { over() } else { removeAdopted(left) }
+        (adopted, own) = (all, SortedSet())
+        findOwn()
       case .refused, .uncopied: removeLater()
       case .fenced, .unanswered: break
       }
     }
   }
 
+  /// Looks which of them are this host's, one portion in a turn.
+  private func findOwn() {
+    for name in adopted.takePortion() {
+      if let parts = FleetSend.parts(of: name), parts.host == host, names.contains(parts.id) { own.insert(name) }
+    }
+    guard adopted.isEmpty else {
+      timers.cancel(timer)
+      return timer = timers.after(.zero) { [weak self] in self?.findOwn() }
+    }
+    if own.isEmpty { over() } else { removeAdopted() }
+  }
+
   /// Where this host's user may: what the one that holds has read already is written all the same.
-  private func removeAdopted(_ left: [String]) {
-    engine.remove(left, of: place.key(.adopted)) { [weak self] outcome in
-      guard let self else { return }
-      switch outcome {
-      case .done, .refused: over()
-      case .uncopied: removeLater()
+  private func removeAdopted() {
+    remove(own, of: place.key(.adopted)) { [weak self] in
+      switch $0 {
+      case .done, .refused: self?.over()
+      case .uncopied: self?.removeLater()
       case .fenced, .unanswered: break
       }
     }
   }
 
   private func removeLater() {
-    timers.cancel(retry)
-    retry = timers.after(FleetRefusal.pause) { [weak self] in self?.remove() }
+    timers.cancel(timer)
+    timer = timers.after(FleetRefusal.pause) { [weak self] in self?.remove() }
   }
 
   private func over() {
-    _ = end()
+    stop()
     onOver()
   }
 }
 
 extension FleetWithdrawal: FleetEngineReceiver {
   func engineGained(_ server: FleetServer) { remove() }
-  func engineLost(_ failure: UpstreamFailure) { timers.cancel(retry) }
+  func engineLost(_ failure: UpstreamFailure) { timers.cancel(timer) }
   func engineRead(_ records: [FleetRecord], of key: FleetKey) {}
   func engineReachedEnd(of key: FleetKey) {}
 }

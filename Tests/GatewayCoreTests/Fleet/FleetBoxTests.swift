@@ -221,7 +221,7 @@ import Testing
   }
 
   @Test func thousandsOfRowsThatEndedWhileTheEngineWasAwayAreRemovedInPortions() {
-    let count = UInt64(FleetBox.removalPortion * 2 + 1)
+    let count = UInt64(FleetRemoval.portion * 2 + 1)
     for number in 1...count { link.box.put(number, FleetFields()) }
     _ = takeNotes()
     scene.engine.way.isOpen = false
@@ -232,7 +232,27 @@ import Testing
     scene.engine.way.isOpen = true
     scene.turn(by: .seconds(1))
     #expect(scene.store.rows(of: box) == [:])
-    #expect(scene.engine.largestRemoval == FleetBox.removalPortion)
+    #expect(scene.engine.largestRemoval == FleetRemoval.portion)
+  }
+
+  @Test func aRowThatIsPutAgainWhileThousandsAreRemovedStays() {
+    let count = UInt64(FleetRemoval.portion * 2)
+    for number in 1...count { link.box.put(number, FleetFields()) }
+    _ = takeNotes()
+    scene.engine.way.isOpen = false
+    scene.engine.cut()
+    scene.settle()
+    for number in 1...count { link.box.finish(number) }
+    scene.engine.largestRemoval = 0
+    scene.engine.way.isOpen = true
+    while scene.engine.largestRemoval == 0, let next = scene.timers.nextDeadline {
+      if next > scene.time.now { scene.time.advance(by: next - scene.time.now) }
+      scene.timers.fire()
+    }
+    // By its name it is the last one.
+    link.box.put(999, FleetFields())
+    scene.turn(by: .seconds(1))
+    #expect(scene.store.rows(of: box).keys.sorted() == ["999"])
   }
 
   @Test func moreRowsThanAreAskedForAtOnceAreAllLookedFor() {
@@ -354,6 +374,25 @@ import Testing
     #expect(link.speakingLife == nil)
     scene.turn(by: .seconds(1))
     #expect(link.speakingLife == 1)
+  }
+
+  @Test func aHostWithoutADiskFindsThousandsOfSendsInTheirOrderAndInPortions() {
+    let scene = FleetScene()
+    let ids = (1...3_000).map { "x-\(String($0, radix: 36))" }
+    var fields = FleetFields()
+    fields.add("b", "x")
+    for id in ids { scene.store.set(box, id, FleetBoxRow.waiting(fields).bytes) }
+    let link = FleetLink(scene.settings, engine: scene.engine, timers: scene.timers)
+    var (found, most) = ([String](), 0)
+    link.box.onNews = { if case .found(let id, _) = $0 { found.append(id) } }
+    while !link.box.isSettled, let next = scene.timers.nextDeadline {
+      let before = found.count
+      if next > scene.time.now { scene.time.advance(by: next - scene.time.now) }
+      scene.timers.fire()
+      most = max(most, found.count - before)
+    }
+    #expect(found == ids)
+    #expect(most <= FleetPortions.portion)
   }
 
   @Test func aHostWithoutADiskFindsManyLargeSendsInPortions() {

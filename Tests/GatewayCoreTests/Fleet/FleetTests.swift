@@ -97,6 +97,48 @@ import Testing
     #expect(boxed == ["8"])
   }
 
+  /// With so many durable sends.
+  private func box(_ count: UInt64) throws -> FleetLink {
+    scene.turn(by: .seconds(5))
+    let link = try #require(fleet.link(of: place))
+    for number in 1...count { link.box.put(number, FleetFields()) }
+    scene.turn(by: .seconds(1))
+    #expect(boxed.count == Int(count))
+    return link
+  }
+
+  @Test func thousandsOfRowsOfAnUpstreamThatTheFleetSharesNoLongerAreRemovedInPortions() throws {
+    let engine = try #require(try box(UInt64(FleetRemoval.portion * 2 + 1)).engine as? FleetMemoryEngine)
+    engine.largestRemoval = 0
+    fleet.keep { _ in false }
+    scene.turn(by: .seconds(5))
+    #expect(boxed == [] && engine.largestRemoval == FleetRemoval.portion)
+  }
+
+  @Test func adoptedSendsOfAnUpstreamThatTheFleetSharesNoLongerComeBackInPortions() throws {
+    let count: UInt64 = 1_000
+    _ = try box(count)
+    let row = try #require(scene.store.hostRow(place.key(.hosts), "b"))
+    scene.run(FleetAdopt(place: place, own: scene.take("z"), host: "b", life: row.life, beat: row.beat ?? 0))
+    var (adopted, returned, most) = (0, [UInt64](), 0)
+    fleet.onSend = { _, news in
+      if case .adopted = news { adopted += 1 }
+      if case .returned(let number) = news { returned.append(number) }
+    }
+    scene.turn(by: .seconds(15))
+    #expect(adopted == Int(count) && returned == [])
+    fleet.keep { _ in false }
+    most = returned.count
+    let end = scene.time.now + .seconds(1)
+    while let next = scene.timers.nextDeadline, next < end {
+      let before = returned.count
+      if next > scene.time.now { scene.time.advance(by: next - scene.time.now) }
+      scene.timers.fire()
+      most = max(most, returned.count - before)
+    }
+    #expect(returned == Array(1...count) && most <= SortedSet<UInt64>.blockLimit)
+  }
+
   @Test func aLifeHasANumberBehindThoseOfEarlierProcessesAlsoWhereTheFleetHasForgottenThem() throws {
     let start = UInt64(scene.time.wallMilliseconds)
     scene.turn(by: .seconds(1))

@@ -41,13 +41,20 @@ struct CommandID {
   }
 
   /// Ids of sends of one host in the order of their acceptance: numbers grow from one process to the next.
-  static func inOrder(_ ids: [String]) -> [String] {
-    ids.map { (number(of: $0), $0) }.sorted { $0 < $1 }.map(\.1)
-  }
+  static func inOrder(_ ids: [String]) -> [String] { ids.map { Ordered($0) }.sorted().map(\.id) }
 
-  /// Zero for what is no id of a send.
-  private static func number(of id: String) -> UInt64 {
-    let start = id.utf8.lastIndex(of: UInt8(ascii: "-")).map { id.utf8.index(after: $0) } ?? id.startIndex
-    return UInt64(id[start...], radix: 36) ?? 0
+  /// An id of a send, in that order.
+  struct Ordered: Comparable {
+    let id: String
+    /// Zero for what is no id of a send.
+    private let number: UInt64
+
+    init(_ id: String) {
+      self.id = id
+      let start = id.utf8.lastIndex(of: UInt8(ascii: "-")).map { id.utf8.index(after: $0) } ?? id.startIndex
+      number = UInt64(id[start...], radix: 36) ?? 0
+    }
+
+    static func < (a: Ordered, b: Ordered) -> Bool { (a.number, a.id) < (b.number, b.id) }
   }
 }

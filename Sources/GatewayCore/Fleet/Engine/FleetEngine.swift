@@ -46,8 +46,8 @@ protocol FleetEngine: AnyObject {
   /// A stream is not read on any more; the receiver hears nothing of it.
   func readNoMore(_ key: FleetKey, for receiver: any FleetEngineReceiver)
 
-  /// The names of all rows of a table.
-  func names(of key: FleetKey, _ done: @escaping (FleetOutcome<[String]>) -> Void)
+  /// The names of all rows of a table, as they were at one moment.
+  func names(of key: FleetKey, _ done: @escaping (FleetOutcome<FleetNames>) -> Void)
   /// How many bytes rows of a table have, in the order of the names; 0 for one that is not there.
   func sizes(of key: FleetKey, _ names: [String], _ done: @escaping (FleetOutcome<[Int]>) -> Void)
   /// Some rows of a table, or with nil all of them; those that are not there are left out.

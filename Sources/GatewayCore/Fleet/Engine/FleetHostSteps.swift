@@ -75,8 +75,7 @@ struct FleetJoin: FleetStep {
 
   static func result(_ reply: FleetReply) -> FleetJoined? {
     guard case .array(let parts) = reply, let first = parts.first, let life = number(first) else { return nil }
-    let names = parts.dropFirst().compactMap { text($0) }
-    return names.count == parts.count - 1 ? FleetJoined(life: life, names: names) : nil
+    return FleetNames(parts, from: 1).map { FleetJoined(life: life, names: $0) }
   }
 }
 
@@ -84,7 +83,7 @@ struct FleetJoin: FleetStep {
 struct FleetJoined: Equatable, Sendable {
   var life: UInt64
   /// The names of the rows that are in its box.
-  var names: [String]
+  var names: FleetNames
 }
 
 /// A host lives.

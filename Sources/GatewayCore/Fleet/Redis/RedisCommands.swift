@@ -54,18 +54,11 @@ struct RedisCommands {
     }
   }
 
-  func names(of key: FleetKey, _ done: @escaping (FleetOutcome<[String]>) -> Void) {
+  func names(of key: FleetKey, _ done: @escaping (FleetOutcome<FleetNames>) -> Void) {
     pipeline.ask(about: .init(call: "HKEYS", key: key), isList: true) {
       $0.write("HKEYS") { $0.append(key.text) }
     } _: {
-      done(
-        FleetOutcome($0) { reply -> [String]? in
-          guard case .array(let values) = reply else { return nil }
-          let names = values.compactMap {
-            if case .bytes(let name) = $0 { String(decoding: name, as: UTF8.self) } else { nil as String? }
-          }
-          return names.count == values.count ? names : nil
-        })
+      done(FleetOutcome($0) { if case .array(let names) = $0 { FleetNames(names) } else { nil } })
     }
   }
 

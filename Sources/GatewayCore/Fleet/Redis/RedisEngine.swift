@@ -369,7 +369,7 @@ extension RedisEngine {
     commands(done)?.newest(of: key, done)
   }
 
-  func names(of key: FleetKey, _ done: @escaping (FleetOutcome<[String]>) -> Void) {
+  func names(of key: FleetKey, _ done: @escaping (FleetOutcome<FleetNames>) -> Void) {
     commands(done)?.names(of: key, done)
   }
 

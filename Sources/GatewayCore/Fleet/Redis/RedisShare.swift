@@ -63,7 +63,7 @@ final class RedisShare: FleetEngine {
 
   func note(hosts: Int, of place: FleetPlace) { engine.note(hosts: hosts, of: place) }
 
-  func names(of key: FleetKey, _ done: @escaping (FleetOutcome<[String]>) -> Void) { engine.names(of: key, done) }
+  func names(of key: FleetKey, _ done: @escaping (FleetOutcome<FleetNames>) -> Void) { engine.names(of: key, done) }
 
   func sizes(of key: FleetKey, _ names: [String], _ done: @escaping (FleetOutcome<[Int]>) -> Void) {
     engine.sizes(of: key, names, done)

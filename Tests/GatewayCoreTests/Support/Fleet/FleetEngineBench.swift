@@ -44,7 +44,7 @@ extension FleetEngineBench {
   }
 
   func names(_ part: FleetKey.Part) throws -> [String] {
-    try done { engine.names(of: place.key(part), $0) }
+    try done { engine.names(of: place.key(part), $0) }.all
   }
 
   func take(_ host: String, _ seen: FleetSight = FleetSight(), sequence: UInt64 = 0) throws -> FleetTaken? {
@@ -65,6 +65,15 @@ extension FleetEngineBench {
 }
 
 struct NotDone: Error {}
+
+extension FleetNames {
+  /// All of them, as the engine has answered them.
+  var all: [String] {
+    var (rest, all) = (self, [String]())
+    while !rest.isEmpty { all = rest.takePortion() + all }
+    return all
+  }
+}
 
 /// Keeps what it hears of streams.
 final class FleetEngineListener: FleetEngineReceiver {

@@ -223,8 +223,8 @@ final class FleetMemoryEngine: FleetEngine, FleetStoreListener {
     call({ .done($0.newest(of: key)) }, done)
   }
 
-  func names(of key: FleetKey, _ done: @escaping (FleetOutcome<[String]>) -> Void) {
-    call({ .done($0.rows(of: key).keys.sorted()) }, done)
+  func names(of key: FleetKey, _ done: @escaping (FleetOutcome<FleetNames>) -> Void) {
+    call({ .done(FleetNames($0.rows(of: key).keys.sorted())) }, done)
   }
 
   func sizes(of key: FleetKey, _ names: [String], _ done: @escaping (FleetOutcome<[Int]>) -> Void) {

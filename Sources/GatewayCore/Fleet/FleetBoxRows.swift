@@ -1,0 +1,73 @@
+/// The durable sends of this host as rows of its box, by their numbers, and where each of them is. There may be 100,000:
+/// nothing here goes through all of them.
+struct FleetBoxRows {
+  enum Place {
+    case fresh, boxed, adopted, withheld
+
+    /// What becomes of it is looked for now and then.
+    fileprivate var isLookedFor: Bool { self == .adopted || self == .withheld }
+  }
+
+  struct Row {
+    let name: String
+    let fields: FleetFields
+    fileprivate(set) var place: Place
+    /// It was put, and there is no answer.
+    fileprivate(set) var isPutting = false
+  }
+
+  private var rows = IncrementalTable<UInt64, Row>()
+  private var numbers = IncrementalTable<String, UInt64>()
+  /// The numbers of all, and below those of the ones that are looked for again and again among very many.
+  private var all = SortedSet<UInt64>()
+  private var fresh = SortedSet<UInt64>()
+  private var lookedFor = SortedSet<UInt64>()
+
+  var isEmpty: Bool { all.isEmpty }
+  subscript(number: UInt64) -> Row? { rows[number] }
+  func has(_ name: String) -> Bool { numbers[name] != nil }
+
+  // MARK: - One of them
+
+  /// By the name that its fields say, in place of one of the same number. Returns the name.
+  @discardableResult
+  mutating func add(_ number: UInt64, _ fields: FleetFields, _ place: Place) -> String {
+    let name = fields.text("id") ?? String(number)
+    rows[number] = Row(name: name, fields: fields, place: place, isPutting: rows[number]?.isPutting ?? false)
+    numbers[name] = number
+    all.insert(number)
+    move(number, to: place)
+    return name
+  }
+
+  mutating func move(_ number: UInt64, to place: Place) {
+    rows[number]?.place = place
+    if place == .fresh { fresh.insert(number) } else { fresh.remove(number) }
+    if place.isLookedFor { lookedFor.insert(number) } else { lookedFor.remove(number) }
+  }
+
+  mutating func note(_ number: UInt64, isPutting: Bool) { rows[number]?.isPutting = isPutting }
+
+  @discardableResult
+  mutating func forget(_ number: UInt64) -> Row? {
+    guard let row = rows.removeValue(forKey: number) else { return nil }
+    numbers[row.name] = nil
+    all.remove(number)
+    fresh.remove(number)
+    lookedFor.remove(number)
+    return row
+  }
+
+  // MARK: - In their order
+
+  var last: UInt64? { all.last }
+
+  func next(_ limit: Int, behind number: UInt64?) -> [UInt64] { all.next(limit, behind: number) }
+  func nextFresh(behind number: UInt64?) -> UInt64? { fresh.first(behind: number) }
+  func nextLookedFor(_ limit: Int, behind number: UInt64?) -> [UInt64] { lookedFor.next(limit, behind: number) }
+
+  /// Takes out the first ones: as many as one turn has time for.
+  mutating func takePortion() -> [(number: UInt64, row: Row)] {
+    all.next(SortedSet<UInt64>.blockLimit, behind: nil).compactMap { number in forget(number).map { (number, $0) } }
+  }
+}
