@@ -36,14 +36,9 @@ final class FleetPublisher {
   private var fresh = SizedRing<Fresh>(limit: FleetPublisher.keptLimit)
   /// What was known when the conversation began.
   private var began: (sequence: UInt64, offset: String) = (0, "")
-  /// What was said last, in its order, for an engine that has lost it.
-  private var kept = SizedRing<FleetRecord>(limit: FleetPublisher.keptLimit)
-  /// How that, and what follows it, gets to the engine.
-  private var flow = FleetFlow.lost
-  /// Goes on with what is said again.
-  private var portionTimer: Timers.ID?
-  /// Bytes that were asked of the engine and have no outcome, and those that are kept until it is reached again.
-  private var asked = 0
+  /// What was said last, for an engine that has lost it, and how that, and what follows it, gets to the engine.
+  private let log: FleetReplayLog<FleetRecord>
+  /// Bytes of what is new and kept until the engine is reached again.
   private var held = 0
   /// An end that the engine has not confirmed.
   private var unsaidEnd: UpstreamFailure?
@@ -68,8 +63,6 @@ final class FleetPublisher {
   /// What is kept, in entries and in bytes: what an engine that fails over loses at the most. The engine has no more bytes
   /// of events either, and no more of what is beyond the history.
   static let keptLimit = (count: 20_000, bytes: 32 << 20)
-  /// Bytes that one counts beyond its values where it waits for the engine.
-  static let overhead = 256
   /// Most conversations of one term that the engine keeps.
   static let conversationLimit = 1_000
   /// How many numbers it skips where it cannot know which were given.
@@ -84,15 +77,24 @@ final class FleetPublisher {
   var onTaken: () -> Void = {}
 
   init(_ place: FleetPlace, engine: any FleetEngine, timers: Timers, grace: Duration) {
+    let events = place.key(.events)
     self.place = place
-    events = place.key(.events)
+    self.events = events
     self.engine = engine
     self.timers = timers
     self.grace = grace
+    log = FleetReplayLog(.lost, limit: Self.keptLimit, timers: timers) { record, done in
+      engine.append(record.fields, to: events, at: record.position) { done($0.withoutValue) }
+    }
+    log.onOutcome = { [weak self] in self?.said($1) }
+    log.onOverflow = { [weak self] in self?.forgot($0) }
   }
 
   /// Bytes of events that the engine has not taken. What it has no room for, or refuses for long, is not counted.
-  var unsentBytes: Int { asked + held + (flow == .lost || flow == .repeating ? fresh.bytes : 0) }
+  var unsentBytes: Int { log.unansweredBytes + held + (waitsForEngine ? fresh.bytes : 0) }
+
+  /// Whether what is new waits until the engine has what was said before.
+  private var waitsForEngine: Bool { log.state == .lost || log.state == .replaying }
 
   // MARK: - The term
 
@@ -104,28 +106,26 @@ final class FleetPublisher {
     sequence = taken.sequence + (isKnown ? 0 : Self.skip)
     epoch = isKnown ? taken.epoch : ""
     offset = taken.resumption?.offset ?? ""
-    kept.removeAll()
+    log.reset(to: .open)
     beginnings = Ring()
     (marks, oldest, oversized, untrimmed) = (Ring(), 0, 0, 0)
     fresh.removeAll()
-    (unsaidEnd, saidEnd, state, flow) = (nil, nil, .idle, .open)
-    held = 0
+    (unsaidEnd, saidEnd, state, held) = (nil, nil, .idle, 0)
   }
 
   /// This host does not hold any more.
   func end() {
     own = nil
-    kept.removeAll()
+    log.reset(to: .lost)
     fresh.removeAll()
-    (unsaidEnd, saidEnd, state, flow) = (nil, nil, .idle, .lost)
-    held = 0
+    (unsaidEnd, saidEnd, state, held) = (nil, nil, .idle, 0)
   }
 
   // MARK: - The engine
 
   /// What it has refused it is still asked about before all else.
   func engineLost() {
-    if flow == .open || flow == .repeating { flow = .lost }
+    if log.state != .refused { log.lose() }
     if case .opening = state { state = .opening(isAsked: false) }
   }
 
@@ -136,16 +136,18 @@ final class FleetPublisher {
       guard let self, self.own == own, case .done(let newest) = outcome, mayHeal else { return }
       let position = newest?.position ?? .start
       let missing = keptPlace(behind: position)
-      if flow == .refused, let first = kept.look(missing - kept.firstPlace, { $0 }) { return probe(first, own) }
-      flow = .repeating
-      sayAgain(from: missing, behind: position)
+      if log.state == .refused, let first = log.entries.look(missing - log.entries.firstPlace, { $0 }) {
+        return probe(first, own)
+      }
+      replay(from: missing, behind: position)
     }
   }
 
-  private var mayHeal: Bool { flow == .lost || flow == .refused }
+  private var mayHeal: Bool { log.state == .lost || log.state == .refused }
 
   /// Where what is kept behind a position begins.
   private func keptPlace(behind position: FleetPosition) -> Int {
+    let kept = log.entries
     var (low, high) = (0, kept.count)
     while low < high {
       let middle = (low + high) / 2
@@ -154,42 +156,31 @@ final class FleetPublisher {
     return kept.firstPlace + low
   }
 
-  /// Says what is kept, one portion in a turn, and then the end or the opening. What is new meanwhile is kept behind it, and
-  /// nothing else is said in between.
-  /// - Parameter position: of the newest that the engine had before.
-  private func sayAgain(from place: Int, behind position: FleetPosition) {
-    timers.cancel(portionTimer)
-    guard flow == .repeating else { return }
-    var turn = FleetTurn()
-    let all = kept
-    if let next = all.look(from: place, while: { turn.takes($0) }, { append($0) }) {
-      portionTimer = timers.after(.zero) { [weak self] in self?.sayAgain(from: next, behind: position) }
-      return
+  /// Says one of the events that were refused; the others follow it. Where it is refused the next beat asks again.
+  private func probe(_ record: FleetRecord, _ own: FleetOwn) {
+    log.probe(record) { [weak self] isTaken in
+      guard let self, self.own == own, isTaken else { return }
+      log.lose()
+      heal()
     }
-    (flow, held) = (.open, 0)
-    if let end = unsaidEnd ?? lostEnd(position) { sayEnd(end) }
-    openAgain()
-    onTaken()
+  }
+
+  /// Says what is kept, and then the end or the opening. Nothing else is said in between.
+  /// - Parameter position: of the newest that the engine had before.
+  private func replay(from place: Int, behind position: FleetPosition) {
+    log.replay(from: place) { [weak self] in
+      guard let self else { return }
+      held = 0
+      if let end = unsaidEnd ?? lostEnd(position) { sayEnd(end) }
+      openAgain()
+      onTaken()
+    }
   }
 
   /// The last end, where the engine has lost it.
   private func lostEnd(_ newest: FleetPosition) -> UpstreamFailure? {
     guard let saidEnd, newest < FleetPosition(saidEnd.conversation, 0) else { return nil }
     return saidEnd.failure
-  }
-
-  /// Says one of the events that were refused; the others follow it.
-  private func probe(_ record: FleetRecord, _ own: FleetOwn) {
-    engine.append(record.fields, to: events, at: record.position) { [weak self] outcome in
-      guard let self, self.own == own, flow == .refused else { return }
-      switch outcome {
-      case .done, .fenced:
-        flow = .lost
-        heal()
-      // The next beat asks again.
-      case .refused, .unanswered, .uncopied: break
-      }
-    }
   }
 
   // MARK: - The conversation
@@ -208,7 +199,7 @@ final class FleetPublisher {
 
   /// Asks for the number of a conversation that has none, such as after the engine refused it.
   func openAgain() {
-    if state == .opening(isAsked: false), flow == .open { sayOpening() }
+    if state == .opening(isAsked: false), log.state == .open { sayOpening() }
   }
 
   private func sayOpening() {
@@ -237,17 +228,14 @@ final class FleetPublisher {
     var fields = FleetFields()
     FleetMarker(.open(hosts: step.hosts), term: step.own.term, epoch: step.epoch, sequence: first, offset: step.offset)
       .add(to: &fields)
-    keep(FleetRecord(position: FleetPosition(opened.conversation, 0), fields: fields))
+    log.keep(FleetRecord(position: FleetPosition(opened.conversation, 0), fields: fields))
     beginnings.append(FleetPosition(opened.conversation, first))
     trimBeginnings()
-    let opening = kept.firstPlace + kept.count
+    let opening = log.entries.firstPlace + log.entries.count
     while let event = fresh.popFirst() {
-      keep(FleetRecord(position: FleetPosition(opened.conversation, event.number), fields: event.fields))
+      log.keep(FleetRecord(position: FleetPosition(opened.conversation, event.number), fields: event.fields))
     }
-    if flow == .open {
-      flow = .repeating
-      sayAgain(from: opening, behind: FleetPosition(opened.conversation, 0))
-    }
+    if log.state == .open { replay(from: opening, behind: FleetPosition(opened.conversation, 0)) }
     onOpen(opened)
   }
 
@@ -258,7 +246,7 @@ final class FleetPublisher {
     if case .opening = state { (sequence, offset) = began }
     fresh.removeAll()
     state = .idle
-    if flow == .open { sayEnd(failure) } else { unsaidEnd = failure }
+    if log.state == .open { sayEnd(failure) } else { unsaidEnd = failure }
   }
 
   private func sayEnd(_ failure: UpstreamFailure) {
@@ -280,7 +268,7 @@ final class FleetPublisher {
   }
 
   private func sayEndAgain() {
-    if flow == .open, state == .idle, let unsaidEnd { sayEnd(unsaidEnd) }
+    if log.state == .open, state == .idle, let unsaidEnd { sayEnd(unsaidEnd) }
   }
 
   // MARK: - Events
@@ -301,12 +289,8 @@ final class FleetPublisher {
 
   private func say(_ fields: FleetFields, _ number: UInt64, _ conversation: UInt64) {
     let record = FleetRecord(position: FleetPosition(conversation, number), fields: fields)
-    keep(record)
-    switch flow {
-    case .open: append(record)
-    case .lost, .repeating: held += record.byteCount + Self.overhead
-    case .refused: break
-    }
+    if waitsForEngine { held += record.waitingByteCount }
+    log.append(record)
     untrimmed += record.byteCount
     if number.isMultiple(of: Self.trimStep.count) || untrimmed > Self.trimStep.bytes { trim(at: number) }
   }
@@ -321,7 +305,7 @@ final class FleetPublisher {
       oldest = mark.number
       _ = marks.popFirst()
     }
-    let isKept = kept.first?.position.number ?? number
+    let isKept = log.entries.first?.position.number ?? number
     let past = number > UInt64(historyLimit) ? min(number - UInt64(historyLimit), max(oldest, isKept)) : 0
     let first = max(past, oversized + 1)
     if first > 1 { trim(before: first) }
@@ -332,7 +316,7 @@ final class FleetPublisher {
     while beginnings.count > 1, let second = beginnings.look(1, { $0 }), second.number <= number {
       _ = beginnings.popFirst()
     }
-    guard let first = beginnings.first, first.number <= number, flow == .open else { return }
+    guard let first = beginnings.first, first.number <= number, log.state == .open else { return }
     engine.trim(events, before: FleetPosition(first.conversation, number))
   }
 
@@ -340,37 +324,34 @@ final class FleetPublisher {
   private func trimBeginnings() {
     guard beginnings.count > Self.conversationLimit else { return }
     while beginnings.count > Self.conversationLimit { _ = beginnings.popFirst() }
-    if let first = beginnings.first, flow == .open {
+    if let first = beginnings.first, log.state == .open {
       engine.trim(events, before: FleetPosition(first.conversation, 0))
     }
   }
 
-  private func keep(_ record: FleetRecord) {
-    var gone: UInt64?
-    kept.append(record, bytes: record.byteCount) { gone = $0.position.number }
-    if let gone, kept.count < Self.keptLimit.count { oversized = gone }
+  /// There was no room for an event any more.
+  private func forgot(_ record: FleetRecord) {
+    if log.entries.count < Self.keptLimit.count { oversized = record.position.number }
+  }
+
+  /// What became of an event.
+  private func said(_ outcome: FleetOutcome<Void>) {
+    switch outcome {
+    case .done, .unanswered, .uncopied: break
+    // A repetition, or the end of the term: the next beat says which.
+    case .fenced: onDoubt()
+    case .refused: refused()
+    }
+    onTaken()
   }
 
   /// What is kept from now on may have to be kept for long: the server is read all the same.
   private func refused() {
-    guard flow != .refused else { return }
-    (flow, held) = (.refused, 0)
+    guard log.state != .refused else { return }
+    log.refuse()
+    held = 0
     onDoubt()
   }
-
-  private func append(_ record: FleetRecord) {
-    let size = record.byteCount + Self.overhead
-    asked += size
-    engine.append(record.fields, to: events, at: record.position) { [weak self] outcome in
-      guard let self else { return }
-      asked -= size
-      switch outcome {
-      case .done, .unanswered, .uncopied: break
-      // A repetition, or the end of the term: the next beat says which.
-      case .fenced: onDoubt()
-      case .refused: refused()
-      }
-      onTaken()
-    }
-  }
 }
+
+extension FleetRecord: FleetReplayable {}

@@ -148,6 +148,9 @@ extension FleetOutcome {
     case .uncopied: .uncopied
     }
   }
+
+  /// What became of the call, whatever its value.
+  var withoutValue: FleetOutcome<Void> { failure() ?? .done(()) }
 }
 
 extension FleetOutcome: Equatable where Value: Equatable {}
