@@ -268,7 +268,7 @@ final class FleetChannel {
       }
     case .failed(let id, let error): owner.channel(self, failed: id, error)
     case .refused(let number, let problem):
-      switch link.speech.flights[number] {
+      switch link.speech[number] {
       case .write(_, let ack, _), .enter(_, let ack, _):
         owner.channel(self, refused: ack.map { .awaiting(ack: $0) } ?? .handedOver(number: number), problem)
       case .leave, .answer, .decline, .forget, .want, .drop, nil: break
@@ -343,12 +343,14 @@ extension FleetChannel: UpstreamChannel {
   }
 
   /// What the holder has not confirmed, and so may be lost with it.
-  var unsentBytes: Int { flights.bytes }
+  var unsentBytes: Int { link.speech.unconfirmed.bytes }
   var confirmations: WriteConfirmations? {
-    WriteConfirmations(written: flights.last, confirmed: flights.confirmed)
+    WriteConfirmations(written: link.speech.last, confirmed: link.speech.confirmed)
   }
-  var isCongested: Bool { flights.bytes > Self.byteLimit || flights.count > Self.countLimit || !isOpen }
-  private var flights: FleetFlights { link.speech.flights }
+  var isCongested: Bool {
+    let (count, bytes) = link.speech.unconfirmed
+    return bytes > Self.byteLimit || count > Self.countLimit || !isOpen
+  }
   private static let byteLimit = 1 << 20
   private static let countLimit = 4_096
 

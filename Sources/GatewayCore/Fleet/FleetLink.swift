@@ -182,7 +182,7 @@ final class FleetLink {
   var refusal: FleetRefusal? { lives.refusal ?? roster.refusal }
 
   /// What it has said and the holder has not confirmed.
-  var unconfirmed: Int { channel?.isInConversation == true ? speech.flights.count : 0 }
+  var unconfirmed: Int { channel?.isInConversation == true ? speech.unconfirmed.count : 0 }
 
   /// Events that this host has not read, as far as the lease tells; nil while it reads none.
   var behind: UInt64? {

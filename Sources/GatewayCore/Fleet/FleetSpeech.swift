@@ -13,27 +13,37 @@ final class FleetSpeech {
     static let nowhere = Part(host: "", life: 0, conversation: 0, epoch: nil)
   }
 
-  /// Where all hosts say what they want to have said.
-  private let up: FleetKey
-  private let engine: any FleetEngine
   private let timers: Timers
   /// The present one or, between two, the last one.
   private(set) var part = Part.nowhere
-  /// What was said in it.
-  private(set) var flights = FleetFlights()
-  private var flow = FleetFlow.lost
+  /// What was said in it and the holder has not confirmed: an engine is told it again, which the numbers make harmless. They
+  /// count from 1, one after the other, so that each stands right behind the place of its entry.
+  private let log: FleetReplayLog<FleetUpEntry>
+  /// The number of the last one that was confirmed.
+  private(set) var confirmed: UInt64 = 0
+  /// The number of the last one.
+  private(set) var last: UInt64 = 0
   private var probeTimer: Timers.ID?
   /// Looks whether the holder goes on confirming.
   private var watchTimer: Timers.ID?
   /// After so long without a confirmation the last one is said again, and then after twice as long, and so on.
   static let patience: ClosedRange<Duration> = .seconds(5)...(.seconds(320))
-  /// Goes on with what is said again.
-  private var portionTimer: Timers.ID?
 
   init(_ place: FleetPlace, engine: any FleetEngine, timers: Timers) {
-    up = place.key(.up)
-    self.engine = engine
     self.timers = timers
+    log = FleetReplayLog(.lost, timers: timers) { entry, done in
+      engine.append(entry.fields, to: place.key(.up), at: nil) { done($0.withoutValue) }
+    }
+    log.onOutcome = { [weak self] in self?.said($1) }
+  }
+
+  /// How much was said and is not confirmed.
+  var unconfirmed: (count: Int, bytes: Int) { (log.entries.count, log.entries.bytes) }
+
+  /// The call of a number; nil where it is confirmed, or was never said.
+  subscript(number: UInt64) -> FleetUpEntry.Call? {
+    guard number > 0, number <= last else { return nil }
+    return log.entries.look(Int(number) - 1 - log.entries.firstPlace) { $0.call }
   }
 
   // MARK: - The part
@@ -42,19 +52,22 @@ final class FleetSpeech {
   /// has said something in it, and not in one that this host has left for another, which a failover has undone.
   func mayTake(_ part: Part) -> Bool {
     guard part.life == self.part.life, part.conversation <= self.part.conversation else { return true }
-    return part.conversation == self.part.conversation && part.epoch == self.part.epoch && flights.last == 0
+    return part.conversation == self.part.conversation && part.epoch == self.part.epoch && last == 0
   }
 
   /// Whether all that was said last stands in a conversation of that epoch.
-  func stands(in epoch: String?) -> Bool { part.epoch != nil && part.epoch == epoch && flights.count == 0 }
+  func stands(in epoch: String?) -> Bool { part.epoch != nil && part.epoch == epoch && unconfirmed.count == 0 }
 
   /// By a new channel.
-  func take(_ part: Part) {
-    (self.part, flights, flow) = (part, FleetFlights(), .open)
-  }
+  func take(_ part: Part) { begin(part, .open) }
 
   /// The host has another name from now on, by which it has said nothing.
-  func forget() { (part, flights) = (.nowhere, FleetFlights()) }
+  func forget() { begin(.nowhere, log.state) }
+
+  private func begin(_ part: Part, _ state: FleetReplayLog<FleetUpEntry>.State) {
+    (self.part, confirmed, last) = (part, 0, 0)
+    log.reset(to: state)
+  }
 
   /// What the holder replies to something that was said; nil for what is about something else. Numbers of an earlier life are
   /// of other calls.
@@ -66,71 +79,57 @@ final class FleetSpeech {
   }
 
   /// The holder has written all up to that number.
-  func confirm(upTo number: UInt64) { flights.confirm(upTo: number) }
+  func confirm(upTo number: UInt64) {
+    confirmed = max(confirmed, number)
+    log.forget { $0.number <= number }
+  }
 
   // MARK: - Saying
 
   func say(_ call: FleetUpEntry.Call) {
-    let entry = flights.add(call, as: part)
-    guard flow == .open else { return }
-    append(entry)
-    watch()
+    last += 1
+    log.append(
+      FleetUpEntry(host: part.host, life: part.life, conversation: part.conversation, number: last, call: call))
+    if log.state == .open { watch() }
   }
 
   /// The engine is lost, or the channel has ended: what is said is kept until `sayAgain`.
   func pause() {
-    flow = .lost
+    log.lose()
     timers.cancel(probeTimer)
-    timers.cancel(portionTimer)
   }
 
-  /// Everything that is not confirmed, before anything new: one portion in a turn.
-  func sayAgain() {
-    flow = .repeating
-    sayAgain(behind: 0)
-  }
+  /// Everything that is not confirmed, before anything new.
+  func sayAgain() { log.replay { [weak self] in self?.watch() } }
 
   /// The holder misses everything from that number on.
   func sayAgain(from number: UInt64) {
-    guard flow == .open else { return }
-    flow = .repeating
-    sayAgain(behind: max(number, 1) - 1)
-  }
-
-  private func sayAgain(behind number: UInt64) {
-    timers.cancel(portionTimer)
-    guard flow == .repeating else { return }
-    var turn = FleetTurn()
-    let all = flights
-    guard let next = all.look(behind: number, while: { turn.takes($0) }, { append($0) }) else {
-      flow = .open
-      return watch()
-    }
-    portionTimer = timers.after(.zero) { [weak self] in self?.sayAgain(behind: next - 1) }
+    guard log.state == .open else { return }
+    log.replay(from: Int(clamping: max(number, 1) - 1)) { [weak self] in self?.watch() }
   }
 
   /// What was lost on its way, and has nothing behind it, nobody misses: where nothing is confirmed for long, which may be as
   /// well for a server that does not read, the last one is said again. The holder takes no number twice, and asks for what it
   /// misses before that one.
   private func watch(for patience: Duration = FleetSpeech.patience.lowerBound) {
-    guard watchTimer == nil, flights.count > 0 else { return }
-    let (part, confirmed) = (part, flights.confirmed)
+    guard watchTimer == nil, unconfirmed.count > 0 else { return }
+    let (part, confirmed) = (part, confirmed)
     watchTimer = timers.after(patience) { [weak self] in
       guard let self else { return }
       watchTimer = nil
-      guard flow == .open else { return }
-      guard let newest = flights.newest, part == self.part, flights.confirmed == confirmed else { return watch() }
-      append(newest)
+      guard log.state == .open else { return }
+      guard let newest = log.entries.look(unconfirmed.count - 1, { $0 }), part == self.part, confirmed == self.confirmed
+      else { return watch() }
+      log.say(newest)
       watch(for: min(patience * 2, Self.patience.upperBound))
     }
   }
 
-  private func append(_ entry: FleetUpEntry) {
-    engine.append(entry.fields, to: up, at: nil) { [weak self] outcome in
-      guard let self, case .refused = outcome, flow == .open || flow == .repeating else { return }
-      flow = .refused
-      probeLater()
-    }
+  /// What became of a call.
+  private func said(_ outcome: FleetOutcome<Void>) {
+    guard case .refused = outcome, log.state == .open || log.state == .replaying else { return }
+    log.refuse()
+    probeLater()
   }
 
   private func probeLater() {
@@ -139,16 +138,26 @@ final class FleetSpeech {
   }
 
   private func probe() {
-    guard flow == .refused else { return }
-    guard let first = flights.first else { return flow = .open }
-    engine.append(first.fields, to: up, at: nil) { [weak self] outcome in
-      guard let self, flow == .refused else { return }
-      switch outcome {
-      case .done, .fenced: sayAgain()
-      case .refused: probeLater()
-      // Everything is said again on the next connection.
-      case .unanswered, .uncopied: break
-      }
+    guard log.state == .refused else { return }
+    guard let first = log.entries.first else { return sayAgain() }
+    log.probe(first) { [weak self] isTaken in
+      if isTaken { self?.sayAgain() } else { self?.probeLater() }
+    }
+  }
+}
+
+extension FleetUpEntry: FleetReplayable {
+  var byteCount: Int { call.byteCount }
+}
+
+extension FleetUpEntry.Call {
+  /// What it counts in the limits of a link.
+  var byteCount: Int {
+    switch self {
+    case .write(let message, _, _), .answer(_, let message): message.byteCount
+    case .enter(let message, _, let leave): message.byteCount + (leave?.message.byteCount ?? 0)
+    case .leave(let leave, let entered): entered.byteCount + (leave?.message.byteCount ?? 0)
+    case .decline, .forget, .want, .drop: 0
     }
   }
 }

@@ -104,7 +104,7 @@ final class FleetRigProgram: UpstreamChannelOwner {
       } else {
         channel.write(send.message.prepared, ack: ack)
       }
-      send.flight = host.link.speech.flights.last
+      send.flight = host.link.speech.last
       flights.append(send)
     }
   }
@@ -116,7 +116,7 @@ final class FleetRigProgram: UpstreamChannelOwner {
   }
 
   private func lookAtWritten() {
-    let confirmed = host.link.speech.flights.confirmed
+    let confirmed = host.link.speech.confirmed
     for send in flights where !send.message.sort.wantsAck && send.flight <= confirmed {
       settle(send.message.number, .finished)
     }
