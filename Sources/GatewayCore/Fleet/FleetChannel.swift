@@ -349,10 +349,8 @@ extension FleetChannel: UpstreamChannel {
   }
   var isCongested: Bool {
     let (count, bytes) = link.speech.unconfirmed
-    return bytes > Self.byteLimit || count > Self.countLimit || !isOpen
+    return bytes > CommandFlow.byteLimit || count > CommandFlow.handedOverLimit || !isOpen
   }
-  private static let byteLimit = 1 << 20
-  private static let countLimit = 4_096
 
   var facts: ChannelFacts { ChannelFacts(link: "fleet", server: link.engine.server?.address) }
 }

@@ -28,7 +28,7 @@ final class FleetHolder {
   private static let trimStep = (count: 256, bytes: 1 << 20)
   /// Bytes of what the server has said that the engine has not taken, beyond which the server is read no further until the
   /// engine has taken half: what stands there holds up the signs of life of all upstreams.
-  static let unsentLimit = 1 << 20
+  static let readAheadLimit = 1 << 20
   private var isWanted = false
   /// Whose the lease was when it was asked for, and why it is being given back.
   private var lastHost: String?
@@ -384,9 +384,9 @@ final class FleetHolder {
   /// The server is read as fast as the engine takes what it says.
   private func paceServer() {
     let unsent = publisher.unsentBytes + (writer?.unsentBytes ?? 0)
-    if unsent > Self.unsentLimit {
+    if unsent > Self.readAheadLimit {
       tap?.holdReading(true)
-    } else if unsent <= Self.unsentLimit / 2 {
+    } else if unsent <= Self.readAheadLimit / 2 {
       tap?.holdReading(false)
     }
   }

@@ -47,8 +47,6 @@ final class FleetWriter {
     set { calls.onCarried = newValue }
   }
 
-  /// Bytes that the link has not taken, beyond which nothing more is written.
-  static let unsentLimit = 1 << 20
   /// Of so many calls it is noted in one turn that the server's machine has them.
   static let seenPortion = 512
 
@@ -175,7 +173,7 @@ final class FleetWriter {
   }
 
   private func writeOut() -> Bool {
-    while let until, timers.now < until, pauses == 0, state != .over, tap.unsentBytes < Self.unsentLimit {
+    while let until, timers.now < until, pauses == 0, state != .over, tap.unsentBytes < CommandFlow.byteLimit {
       guard let bytes = queue.firstByteCount else { return false }
       // A server that takes everything at once leaves nothing unsent, which would end a turn as well.
       guard turn.takes(bytes), let item = queue.popFirst() else { return true }

@@ -12,9 +12,11 @@ struct CommandFlow {
   private var began = MonotonicInstant(nanoseconds: 0)
   private var written = 0
 
-  /// Bytes that the link has not taken, beyond which nothing more is written from the queue.
+  /// Bytes that the link has not taken, beyond which nothing more is written from a queue. Of a link that hosts share these
+  /// are the bytes that the holder has not confirmed.
   static let byteLimit = 1 << 20
-  /// Commands of the outbox that the link has not taken, beyond which nothing more is written from the queue.
+  /// Commands of the outbox that the link has not taken, beyond which nothing more is written from the queue. Of a link that
+  /// hosts share these are all calls that the holder has not confirmed.
   static let handedOverLimit = 4_096
   /// How long a pause lasts.
   static let pause: Duration = .milliseconds(10)
