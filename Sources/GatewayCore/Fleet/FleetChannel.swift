@@ -12,15 +12,7 @@ final class FleetChannel {
     case ended
   }
 
-  private let link: FleetLink
-  private weak var owner: (any UpstreamChannelOwner)?
-  private(set) var state = State.reaching
-  /// The engine is reached, and everything up to now was read.
-  private(set) var isCurrent = false
-  /// What this host said last, in the conversation before, stands: whoever holds goes on in the same session of the
-  /// server, and nothing of it may be lost. Whether events are missing is said by their places.
-  private(set) var isRecovered = false
-  /// How far what there is has been told since the owner asked for it.
+  /// What becomes of an owner's wish to be told what there is.
   private enum Past {
     /// The owner has heard it, or never asked. May become `asked`.
     case told
@@ -31,15 +23,28 @@ final class FleetChannel {
     /// The engine is asked whether its server is the one that counts. May become `told`, `read`, `asked`.
     case proving
   }
+
+  private let link: FleetLink
+  private weak var owner: (any UpstreamChannelOwner)?
+  private(set) var state = State.reaching
+  /// The engine is reached, and everything up to now was read.
+  private(set) var isCurrent = false
+  /// What this host said last, in the conversation before, stands: whoever holds goes on in the same session of the
+  /// server, and nothing of it may be lost. Whether events are missing is said by their places.
+  private(set) var isRecovered = false
+  /// How far what there is has been told since the owner asked for it.
   private var past = Past.told
   private var wanted = FleetWanted()
   /// What was said of it since the last turn that goes on with that; after a whole portion one comes.
   private var saidInTurn = 0
-  /// Interests of which something is said in one turn.
-  static let interestPortion = 512
   /// Why the fleet has no conversation, as it was told last.
   private var toldTrouble: UpstreamFailure?
   private var timer: Timers.ID?
+
+  /// Interests of which something is said in one turn.
+  static let interestPortion = 512
+  /// Where it is not known whether the engine's server is the one that counts it is asked again after that.
+  private static let proofPause: Duration = .seconds(1)
 
   init(_ link: FleetLink, owner: any UpstreamChannelOwner) {
     self.link = link
@@ -48,25 +53,6 @@ final class FleetChannel {
 
   var isOpen: Bool { if case .open = state { true } else { false } }
 
-  /// The attempt starts.
-  func begin() { endAfter(link.settings.handshake, "no server of the fleet is reached") }
-
-  private func endAfter(_ delay: Duration, _ sentence: String) {
-    link.timers.cancel(timer)
-    timer = link.timers.after(delay) { [weak self] in
-      guard let self else { return }
-      // What failed last says more than what failed first.
-      end(UpstreamFailure(.fleet, link.trouble?.detail ?? sentence))
-    }
-  }
-
-  private func stopTimer() {
-    link.timers.cancel(timer)
-    timer = nil
-  }
-
-  // MARK: - The course of a conversation
-
   /// Whether it takes part in a conversation.
   var isInConversation: Bool {
     switch state {
@@ -74,6 +60,11 @@ final class FleetChannel {
     case .reaching, .waiting, .ended: false
     }
   }
+
+  /// The attempt starts.
+  func begin() { endAfter(link.settings.handshake, "no server of the fleet is reached") }
+
+  // MARK: - The course of a conversation
 
   /// A conversation has begun, of which this one takes no part yet, or has ended.
   func take(_ marker: FleetMarker) {
@@ -104,27 +95,30 @@ final class FleetChannel {
     provePast()
   }
 
-  /// A master that was replaced does not have all that there is, and does not know it.
-  private func provePast() {
-    guard past == .read, link.life != nil else { return }
-    past = .proving
-    link.lives.proveServer { [weak self] isProven in
-      guard let self, past == .proving else { return }
-      guard isProven else {
-        past = .read
-        link.timers.after(Self.proofPause) { [weak self] in self?.provePast() }
-        return
-      }
-      past = .told
-      owner?.channelToldPast(self)
-    }
-  }
-
-  private static let proofPause: Duration = .seconds(1)
-
   /// The engine refuses what a conversation would need, which is asked for again without another attempt.
   func refused(_ failure: UpstreamFailure) {
     if state == .waiting { tellTrouble(failure) }
+  }
+
+  func lostEngine(_ failure: UpstreamFailure) {
+    isCurrent = false
+    if past != .told { past = .asked }
+    switch state {
+    case .reaching, .waiting:
+      state = .reaching
+      endAfter(link.settings.handshake, failure.detail)
+    case .open(let conversation):
+      state = .away(conversation)
+      endAfter(link.settings.grace, failure.detail)
+    // The time goes on from when it was lost first.
+    case .away, .ended: break
+    }
+  }
+
+  func end(_ failure: UpstreamFailure) {
+    guard state != .ended else { return }
+    finish()
+    owner?.channelEnded(self, failure)
   }
 
   private func advance() {
@@ -151,6 +145,20 @@ final class FleetChannel {
     }
   }
 
+  private func open(_ part: FleetSpeech.Part) {
+    isRecovered = link.speech.stands(in: part.epoch)
+    link.speech.take(part)
+    state = .open(part.conversation)
+    sayWanted()
+    // What was said before and is not kept there any more is missing, and the epoch is known, before anything is said.
+    tellPlace()
+    owner?.channelOpened(self)
+  }
+
+  private func tellPlace() {
+    if let place = link.hearing.nextPlace { owner?.channel(self, at: place) }
+  }
+
   /// It goes on waiting: the holder tries again by itself. Where the engine refuses several things in turn it is told one of
   /// them, the same each time.
   private func tellTrouble(_ refusal: UpstreamFailure? = nil) {
@@ -161,14 +169,20 @@ final class FleetChannel {
     if let trouble { owner?.channel(self, waitsFor: trouble) }
   }
 
-  private func open(_ part: FleetSpeech.Part) {
-    isRecovered = link.speech.stands(in: part.epoch)
-    link.speech.take(part)
-    state = .open(part.conversation)
-    sayWanted()
-    // What was said before and is not kept there any more is missing, and the epoch is known, before anything is said.
-    tellPlace()
-    owner?.channelOpened(self)
+  /// A master that was replaced does not have all that there is, and does not know it.
+  private func provePast() {
+    guard past == .read, link.life != nil else { return }
+    past = .proving
+    link.lives.proveServer { [weak self] isProven in
+      guard let self, past == .proving else { return }
+      guard isProven else {
+        past = .read
+        link.timers.after(Self.proofPause) { [weak self] in self?.provePast() }
+        return
+      }
+      past = .told
+      owner?.channelToldPast(self)
+    }
   }
 
   /// What is wanted, and what is not any more: as much as the turn may, and the rest in later ones.
@@ -184,29 +198,18 @@ final class FleetChannel {
     }
   }
 
-  private func tellPlace() {
-    if let place = link.hearing.nextPlace { owner?.channel(self, at: place) }
-  }
-
-  func lostEngine(_ failure: UpstreamFailure) {
-    isCurrent = false
-    if past != .told { past = .asked }
-    switch state {
-    case .reaching, .waiting:
-      state = .reaching
-      endAfter(link.settings.handshake, failure.detail)
-    case .open(let conversation):
-      state = .away(conversation)
-      endAfter(link.settings.grace, failure.detail)
-    // The time goes on from when it was lost first.
-    case .away, .ended: break
+  private func endAfter(_ delay: Duration, _ sentence: String) {
+    link.timers.cancel(timer)
+    timer = link.timers.after(delay) { [weak self] in
+      guard let self else { return }
+      // What failed last says more than what failed first.
+      end(UpstreamFailure(.fleet, link.trouble?.detail ?? sentence))
     }
   }
 
-  func end(_ failure: UpstreamFailure) {
-    guard state != .ended else { return }
-    finish()
-    owner?.channelEnded(self, failure)
+  private func stopTimer() {
+    link.timers.cancel(timer)
+    timer = nil
   }
 
   private func finish() {
@@ -234,19 +237,6 @@ final class FleetChannel {
       owner.channel(self, at: place(head, position, epoch))
       event.ack = question(head, position)
       owner.channel(self, dropped: event)
-    }
-  }
-
-  private func place(_ head: FleetEvent.Head, _ position: FleetPosition, _ epoch: String) -> EventPlace {
-    EventPlace(epoch: epoch, sequence: position.number, time: head.time)
-  }
-
-  /// The question of an event, if this host is asked and the server still waits.
-  private func question(_ head: FleetEvent.Head, _ position: FleetPosition) -> UInt64? {
-    guard let question = head.question, question.host == link.host else { return nil }
-    switch state {
-    case .open(position.conversation), .away(position.conversation): return question.id
-    case .open, .away, .reaching, .waiting, .ended: return nil
     }
   }
 
@@ -280,6 +270,19 @@ final class FleetChannel {
     }
   }
 
+  private func place(_ head: FleetEvent.Head, _ position: FleetPosition, _ epoch: String) -> EventPlace {
+    EventPlace(epoch: epoch, sequence: position.number, time: head.time)
+  }
+
+  /// The question of an event, if this host is asked and the server still waits.
+  private func question(_ head: FleetEvent.Head, _ position: FleetPosition) -> UInt64? {
+    guard let question = head.question, question.host == link.host else { return nil }
+    switch state {
+    case .open(position.conversation), .away(position.conversation): return question.id
+    case .open, .away, .reaching, .waiting, .ended: return nil
+    }
+  }
+
   private func acknowledged(_ id: UInt64, _ answer: RemoteAnswer, _ owner: any UpstreamChannelOwner) {
     if answer.isOmitted {
       owner.channel(self, answered: id, tooLong: answer.byteCount, isPart: false)
@@ -288,10 +291,6 @@ final class FleetChannel {
     } else {
       owner.channel(self, answeredUnreadably: id)
     }
-  }
-
-  private func say(_ call: FleetUpEntry.Call) {
-    if isInConversation { link.speech.say(call) }
   }
 }
 
@@ -353,4 +352,8 @@ extension FleetChannel: UpstreamChannel {
   }
 
   var facts: ChannelFacts { ChannelFacts(link: "fleet", server: link.engine.server?.address) }
+
+  private func say(_ call: FleetUpEntry.Call) {
+    if isInConversation { link.speech.say(call) }
+  }
 }

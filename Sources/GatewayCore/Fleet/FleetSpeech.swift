@@ -64,11 +64,6 @@ final class FleetSpeech {
   /// The host has another name from now on, by which it has said nothing.
   func forget() { begin(.nowhere, log.state) }
 
-  private func begin(_ part: Part, _ state: FleetReplayLog<FleetUpEntry>.State) {
-    (self.part, confirmed, last) = (part, 0, 0)
-    log.reset(to: state)
-  }
-
   /// What the holder replies to something that was said; nil for what is about something else. Numbers of an earlier life are
   /// of other calls.
   func reply(in record: FleetRecord) -> FleetReplyEntry.Call? {
@@ -82,6 +77,11 @@ final class FleetSpeech {
   func confirm(upTo number: UInt64) {
     confirmed = max(confirmed, number)
     log.forget { $0.number <= number }
+  }
+
+  private func begin(_ part: Part, _ state: FleetReplayLog<FleetUpEntry>.State) {
+    (self.part, confirmed, last) = (part, 0, 0)
+    log.reset(to: state)
   }
 
   // MARK: - Saying

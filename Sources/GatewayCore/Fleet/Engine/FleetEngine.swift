@@ -36,9 +36,9 @@ protocol FleetEngine: AnyObject {
   func newest(of key: FleetKey, _ done: @escaping (FleetOutcome<FleetRecord?>) -> Void)
 
   /// Reads a stream from behind a position on, until the engine is lost or the receiver removed; then it has to be asked
-  /// for again. Where it is read on already it goes on from there instead, and nothing is told of before. A stream that was asked for earlier is never
-  /// behind a later one: when an entry of the later one is told, all that was in the earlier one when that entry was added
-  /// has been told.
+  /// for again. Where it is read on already it goes on from there instead, and nothing is told of before. A stream that was
+  /// asked for earlier is never behind a later one: when an entry of the later one is told, all that was in the earlier one
+  /// when that entry was added has been told.
   func readOn(_ key: FleetKey, after position: FleetPosition, for receiver: any FleetEngineReceiver)
   /// So many hosts read on what an upstream's fleet says: where they are many, what comes in quick succession is read
   /// together, so that they leave the server time for other things.
