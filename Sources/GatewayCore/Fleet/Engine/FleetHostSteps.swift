@@ -153,6 +153,53 @@ enum FleetFound: Equatable, Sendable {
   case finished(FleetFields)
 }
 
+/// A host that is gone for good is forgotten, unless something of it is still needed.
+struct FleetForget: FleetStep {
+  static let name = FleetStepName.forget
+  var place: FleetPlace
+  var host: String
+  /// It is only looked whether it can be.
+  var isTrial = false
+
+  var keys: [FleetKey] {
+    [
+      place.key(.hosts), place.key(.lease), place.key(.box(host: host)), place.key(.replies(host: host)),
+      place.key(.adopted),
+    ]
+  }
+  var arguments: [[UInt8]] { Array(texts: host, isTrial ? "" : "1") }
+
+  static func result(_ reply: FleetReply) -> FleetForgotten? {
+    guard case .array(let parts) = reply, parts.count == 2, let word = text(parts[0]), let count = number(parts[1])
+    else { return nil }
+    switch word {
+    case "forgotten": return .forgotten
+    case "unknown": return .unknown
+    case "holds": return .holds
+    case "lives": return .lives
+    case "waits": return .waits(Int(count))
+    case "left": return .left(Int(count))
+    default: return nil
+    }
+  }
+}
+
+/// What became of an order to forget a host.
+enum FleetForgotten: Equatable, Sendable {
+  /// Nothing of it is there, or will be.
+  case forgotten
+  /// Nothing of it was there.
+  case unknown
+  /// It has the lease, or had it last.
+  case holds
+  /// It was not taken for dead, or has come back.
+  case lives
+  /// So many of its sends are the fleet's, which has to write them.
+  case waits(Int)
+  /// So many of its sends wait in its box, though it has no row: they are written by no other host.
+  case left(Int)
+}
+
 /// A row of a box: a send that waits, or what became of one.
 enum FleetBoxRow: Equatable, Sendable {
   case waiting(FleetFields)

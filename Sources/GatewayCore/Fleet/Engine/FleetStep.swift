@@ -11,7 +11,7 @@ protocol FleetStep: Equatable, Sendable {
   static func result(_ reply: FleetReply) -> Result?
 }
 
-/// The twelve steps. `own` is `TERM@HOST` as in the lease, `life` a host's; where they are not what the engine has the step
+/// The thirteen steps. `own` is `TERM@HOST` as in the lease, `life` a host's; where they are not what the engine has the step
 /// is fenced. A number is written in decimal digits, a mark as `1` or nothing. Fields of a marker are those of
 /// `FleetMarker`.
 ///
@@ -29,6 +29,7 @@ protocol FleetStep: Equatable, Sendable {
 /// | `alive` | hosts | host, life, details | raises the host's beat | beat |
 /// | `put` | hosts box | host, life, name, row | sets the row | 1 |
 /// | `find` | hosts box | host, life, names | nothing | of each name: null, `+` for a send that waits, or the row that says what became of it |
+/// | `forget` | hosts L box re box:@ | host, mark that it is no trial | refused while the host is the `holder`, has a row whose beat is not `-`, or has sends that wait in `box:@` or in `box`; then, unless it is a trial, its rows in `hosts` and `box` and the entries of `re` are removed | `holds`, `lives`, `waits`, `left`, `unknown` where there is nothing of it, or `forgotten`, then how many sends |
 ///
 /// `take` in full: `term` becomes one more than the larger of the lease's and the argument's; `c` one more than the largest
 /// of the lease's, the stream's last and the argument's; `seq` is the last event's or, of a marker, its `s`; where the
@@ -41,13 +42,13 @@ protocol FleetStep: Equatable, Sendable {
 ///
 /// A row of `hosts` is `LIFE:BEAT:DETAILS`.
 enum FleetStepName: String, CaseIterable, Sendable {
-  case take, beat, move, release, open, down, done, adopt, join, alive, put, find
+  case take, beat, move, release, open, down, done, adopt, join, alive, put, find, forget
 
   /// Whether it counts only when as many copies have it as the fleet wants. What is fenced or refused counts at once.
   var mustLast: Bool {
     switch self {
     case .take, .beat, .move, .open, .adopt, .join, .alive, .put: true
-    case .release, .down, .done, .find: false
+    case .release, .down, .done, .find, .forget: false
     }
   }
 

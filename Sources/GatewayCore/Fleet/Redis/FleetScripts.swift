@@ -1,4 +1,4 @@
-/// The twelve steps as scripts of Redis. Each begins by comparing the caller's own with what is there, and then does all or
+/// The thirteen steps as scripts of Redis. Each begins by comparing the caller's own with what is there, and then does all or
 /// nothing. `FleetStepName` has the table of what they take and answer.
 ///
 /// Numbers are written by `%.0f`: a number of Lua that becomes text by itself has 14 digits.
@@ -17,6 +17,7 @@ enum FleetScripts {
     case .alive: guardedByLife + alsoWhenFull + alive
     case .put: guardedByLife + put
     case .find: guardedByLife + find
+    case .forget: forget
     }
   }
 
@@ -215,5 +216,30 @@ enum FleetScripts {
       found[i - 2] = row
     end
     return found
+    """
+
+  /// A server has to be let do nothing more for it than a host that holds does anyway, so that the stream of its replies stays,
+  /// empty: its last position is behind what the host has read, should it come back.
+  private static let forget = """
+    local row, start = redis.call('HGET', KEYS[1], ARGV[1]), ARGV[1] .. '/'
+    if redis.call('HGET', KEYS[2], 'holder') == ARGV[1] then return {'holds', 0} end
+    if row and string.match(row, '^%d+:%d+:') then return {'lives', 0} end
+    local waiting, left = 0, 0
+    for _, name in ipairs(redis.call('HKEYS', KEYS[5])) do
+      if string.sub(name, 1, #start) == start then waiting = waiting + 1 end
+    end
+    if waiting > 0 then return {'waits', waiting} end
+    local rows = redis.call('HGETALL', KEYS[3])
+    for i = 1, #rows, 2 do
+      if string.sub(rows[i + 1], 1, 1) == '+' then left = left + 1 end
+    end
+    if left > 0 then return {'left', left} end
+    local replies = redis.call('XREVRANGE', KEYS[4], '+', '-', 'COUNT', 1)
+    if not row and #rows == 0 and #replies == 0 then return {'unknown', 0} end
+    if ARGV[2] ~= '1' then return {'forgotten', 0} end
+    for i = 1, #rows, 2 do redis.call('HDEL', KEYS[3], rows[i]) end
+    redis.call('XTRIM', KEYS[4], 'MAXLEN', 0)
+    redis.call('HDEL', KEYS[1], ARGV[1])
+    return {'forgotten', 0}
     """
 }

@@ -294,6 +294,7 @@ extension FleetStepName {
     case .alive: "ALIVE"
     case .put: "PUT"
     case .find: "FIND"
+    case .forget: "FORGET"
     }
   }
 }

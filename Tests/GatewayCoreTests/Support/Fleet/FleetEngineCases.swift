@@ -145,6 +145,47 @@ extension FleetEngineCase {
       let again = FleetJoin(place: place, host: "b", life: 1, details: details)
       #expect(try bench.step(again) == .done(FleetJoined(life: 3, names: [])))
     },
+    FleetEngineCase("a host that was adopted is forgotten when its sends are written, and joins anew") { bench throws in
+      _ = try bench.take("a")
+      let (place, own, details) = (bench.place, FleetOwn(term: 1, host: "a"), FleetHostDetails())
+      func forget(_ host: String, isTrial: Bool = false) throws -> FleetForgotten {
+        try bench.done { bench.engine.run(FleetForget(place: place, host: host, isTrial: isTrial), $0) }
+      }
+      #expect(try forget("a") == .holds)
+      #expect(try forget("b") == .unknown)
+      _ = try bench.step(FleetJoin(place: place, host: "b", life: 0, details: details))
+      _ = try bench.step(FleetJoin(place: place, host: "bb", life: 0, details: details))
+      for host in ["b", "bb"] {
+        let row = FleetBoxRow.waiting(FleetEngineListener.sample)
+        _ = try bench.step(FleetPut(place: place, host: host, life: 1, name: "x", row: row))
+      }
+      #expect(try forget("b") == .lives)
+      for host in ["b", "bb"] { _ = try bench.step(FleetAdopt(place: place, own: own, host: host, life: 1, beat: 0)) }
+      #expect(try forget("b") == .waits(1))
+      let reply = FleetRecord(position: FleetPosition(2, 1), fields: FleetEngineListener.sample)
+      let outcome = FleetBoxRow.finished(FleetFields())
+      _ = try bench.step(FleetDone(place: place, own: own, host: "b", reply: reply, outcomes: ["x": outcome]))
+      #expect(try forget("b", isTrial: true) == .forgotten)
+      #expect(try bench.rows(.box(host: "b")) == ["x": outcome.bytes])
+      #expect(try forget("b") == .forgotten)
+      #expect(try bench.rows(.hosts).keys.sorted() == ["bb"])
+      #expect(try bench.rows(.box(host: "b")) == [:])
+      #expect(try bench.rows(.adopted).keys.sorted() == ["bb/x"])
+      #expect(try bench.done { bench.engine.newest(of: place.key(.replies(host: "b")), $0) } == nil)
+      #expect(try forget("b") == .unknown)
+      let again = FleetJoin(place: place, host: "b", life: 1, details: details)
+      #expect(try bench.step(again) == .done(FleetJoined(life: 2, names: [])))
+      #expect(try forget("b") == .lives)
+    },
+    FleetEngineCase("sends in the box of a host without a row are not forgotten") { bench throws in
+      let (place, details) = (bench.place, FleetHostDetails())
+      _ = try bench.step(FleetJoin(place: place, host: "b", life: 0, details: details))
+      let row = FleetBoxRow.waiting(FleetEngineListener.sample)
+      _ = try bench.step(FleetPut(place: place, host: "b", life: 1, name: "x", row: row))
+      _ = try bench.done { bench.engine.remove(["b"], of: place.key(.hosts), $0) }
+      #expect(try bench.step(FleetForget(place: place, host: "b")) == .done(.left(1)))
+      #expect(try bench.rows(.box(host: "b")) == ["x": row.bytes])
+    },
     FleetEngineCase("an outcome leaves no row that waits, wherever there is one") { bench throws in
       _ = try bench.take("a")
       let (place, own, details) = (bench.place, FleetOwn(term: 1, host: "a"), FleetHostDetails())

@@ -1,12 +1,13 @@
 @testable import GatewayCore
 
-/// The twelve steps as `FleetStepName` describes them.
+/// The thirteen steps as `FleetStepName` describes them.
 extension FleetStore {
   func run(_ name: FleetStepName, _ keys: [FleetKey], _ arguments: [[UInt8]]) -> Answer {
     let texts = arguments.map { String(decoding: $0, as: UTF8.self) }
     switch name {
     case .take: return take(keys, texts)
     case .join: return join(keys, texts, details: arguments[2])
+    case .forget: return forget(keys, texts)
     case .alive, .put, .find:
       guard let row = hostRow(keys[0], texts[0]), String(row.life) == texts[1] else { return .fenced }
       if name == .put {
@@ -24,7 +25,7 @@ extension FleetStore {
       guard text(keys[0], "own") == texts[0] else { return .fenced }
     }
     switch name {
-    case .take, .join, .alive, .put, .find: return .fenced
+    case .take, .join, .alive, .put, .find, .forget: return .fenced
     case .beat:
       let beat = number(keys[0], "beat") + 1
       set(
@@ -149,6 +150,26 @@ extension FleetStore {
     setHost(keys[0], texts[0], life: life, beat: 0, details: details)
     let names = rows(of: keys[1]).keys.sorted()
     return .reply(.array([.integer(Int64(life))] + names.map { .bytes(Array($0.utf8)) }))
+  }
+
+  private func forget(_ keys: [FleetKey], _ texts: [String]) -> Answer {
+    func answer(_ word: String, _ count: Int = 0) -> Answer {
+      .reply(.array([.bytes(Array(word.utf8)), .integer(Int64(count))]))
+    }
+    let isThere = rows(of: keys[0])[texts[0]] != nil
+    if text(keys[1], "holder") == texts[0] { return answer("holds") }
+    if hostRow(keys[0], texts[0])?.beat != nil { return answer("lives") }
+    let waiting = rows(of: keys[4]).keys.count { $0.hasPrefix("\(texts[0])/") }
+    if waiting > 0 { return answer("waits", waiting) }
+    let box = rows(of: keys[2])
+    let left = box.values.count { $0.first == UInt8(ascii: "+") }
+    if left > 0 { return answer("left", left) }
+    guard isThere || !box.isEmpty || newest(of: keys[3]) != nil else { return answer("unknown") }
+    guard texts[1] == "1" else { return answer("forgotten") }
+    remove(Array(box.keys), of: keys[2])
+    trim(keys[3], before: FleetPosition(.max, .max))
+    remove([texts[0]], of: keys[0])
+    return answer("forgotten")
   }
 
   func hostRow(_ key: FleetKey, _ host: String) -> FleetHostRow? { rows(of: key)[host].flatMap { FleetHostRow($0) } }
