@@ -30,6 +30,11 @@ public struct FleetOptions: Equatable, Sendable {
 
   /// Whether there is one.
   var isWanted: Bool { name != nil }
+
+  /// Whether a fleet or a host may be called that.
+  static func isName(_ text: String) -> Bool {
+    (1...64).contains(text.utf8.count) && text.utf8.allSatisfy { $0.isASCIILetterOrDigit || "._-".utf8.contains($0) }
+  }
 }
 
 /// `fleet.durable`.

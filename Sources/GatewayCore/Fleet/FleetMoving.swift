@@ -84,7 +84,10 @@ final class FleetMoving {
     }
   }
 
-  private var unreached: Problem {
+  private var unreached: Problem { Self.unreached(link) }
+
+  /// Why the engine cannot be told anything of an upstream.
+  static func unreached(_ link: FleetLink) -> Problem {
     if let refusal = link.roster.refusal { return .refused(refusal) }
     return .notReached(link.engine.failure ?? UpstreamFailure(.unreachable, "no server of the fleet is reached"))
   }

@@ -302,6 +302,54 @@ extension LocalError {
     }
   }
 
+  /// Why a host is not forgotten.
+  init(_ failure: FleetForgetting.Failure, of host: String) {
+    let upstream = failure.upstream
+    switch failure.problem {
+    case .order(let problem): self.init(problem, of: upstream, to: host)
+    case .mayNotForget(let words):
+      self.init(
+        .permissionDenied,
+        "This host's Redis user may not remove what '\(upstream)' has of \(host) (\(words)); ask on a host that may hold, or give the user the rights of one."
+      )
+    case .isThisHost:
+      self = .invalid(
+        "host",
+        "\(host) is this host; take `fleet = true` out of its upstreams and reload it, and ask another host when it is taken for dead."
+      )
+    case .holds:
+      self.init(
+        .conflict,
+        "\(host) has the link of '\(upstream)', or had it last and no other host has taken it; give it to another one ('fleet.move'), or start one that may hold."
+      )
+    case .lives:
+      self.init(
+        .conflict,
+        "\(host) lives, or has not been silent for `fleet.adopt` yet ('\(upstream)'); stop it first, and wait until it is taken for dead."
+      )
+    case .isNotAdopted:
+      self.init(
+        .conflict,
+        "\(host) is silent, but its durable sends to '\(upstream)' are not the fleet's yet, which the host with the link makes them; see in 'gatewayctl fleet' that one has it, and ask again."
+      )
+    case .waits(let count):
+      self.init(
+        .conflict,
+        "\(count) durable \(count == 1 ? "send" : "sends") of \(host) to '\(upstream)' \(count == 1 ? "has" : "have") still to be written by the host with the link, where 'outbox.list' shows them; ask again when that is done."
+      )
+    case .left(let count):
+      self.init(
+        .conflict,
+        "\(count) durable \(count == 1 ? "send" : "sends") to '\(upstream)' \(count == 1 ? "is" : "are") kept for \(host), which has no row there any more, so that no other host writes them; start a host of that name, which does, and ask again when it is taken for dead."
+      )
+    case .interrupted:
+      self.init(
+        .upstreamDown,
+        "The fleet's Redis was lost while \(host) was being forgotten; ask again, which goes on with what is left.",
+        [.init("reason", .string(DownReason.fleet.rawValue))])
+    }
+  }
+
   init(_ problems: ConfigurationProblems) {
     var list = JSONWriter()
     list.beginArray()

@@ -271,7 +271,8 @@ private struct Params {
       MethodTable.methods.map { "\($0.name) \($0.right?.rawValue ?? "-")" }.sorted() == [
         "access.explain admin", "clients.kick admin", "clients.list status", "credit subscribe", "disconnect admin",
         "doctor send",
-        "drain admin", "fleet.leave admin", "fleet.list status", "fleet.move admin", "hello -", "history subscribe",
+        "drain admin", "fleet.forget admin", "fleet.leave admin", "fleet.list status", "fleet.move admin", "hello -",
+        "history subscribe",
         "metrics admin", "outbox.cancel send", "outbox.list status",
         "outbox.purge send",
         "outbox.retry send",

@@ -70,7 +70,7 @@ extension SettingType<String> {
   /// A name that is a part of others.
   static var fleetName: Self {
     text("name", expected: "1 to 64 letters of A-Z a-z 0-9 . _ -") {
-      (1...64).contains($0.utf8.count) && $0.utf8.allSatisfy { $0.isASCIILetterOrDigit || "._-".utf8.contains($0) }
+      FleetOptions.isName($0)
     }
   }
 }

@@ -8,7 +8,7 @@ enum MethodTable {
     SendCall.self, RequestCall.self, RespondCall.self,
     OutboxListCall.self, OutboxCancelCall.self, OutboxRetryCall.self, OutboxPurgeCall.self, DrainCall.self,
     WaitCall.self, ReconnectCall.self, DisconnectCall.self, ReleaseCall.self,
-    FleetListCall.self, FleetMoveCall.self, FleetLeaveCall.self,
+    FleetListCall.self, FleetMoveCall.self, FleetLeaveCall.self, FleetForgetCall.self,
     DoctorCall.self, TraceCall.self, UntraceCall.self,
   ]
 
