@@ -71,7 +71,8 @@ def documented_rights():
     return [line.replace("prod", "test").split()[1:] for line in lines]
 
 
-async def test_the_documented_rights_are_enough_for_hosts_that_hold_and_that_never_do(daemons, chat, server, folder):
+async def test_the_documented_rights_are_enough_for_hosts_that_hold_and_that_never_do(
+        daemons, chat, server, folder, ctl):
     redis = await server()
     (edge, core) = documented_rights()
     for words in (edge, core):
@@ -121,6 +122,13 @@ async def test_the_documented_rights_are_enough_for_hosts_that_hold_and_that_nev
     await works(hosts[1])
     for key in ("box:@", "box:edge"):
         await within(rows(0, key), f"{key} to be empty", SOON)
+    await hosts[1].crash()
+
+    async def forgotten():
+        while (await ctl(hosts[0], "fleet", "forget", "edge")).code != 0:
+            await asyncio.sleep(0.1)
+
+    await within(forgotten(), "the dead host to be forgotten", 4 * SOON)
     denied = await redis.command(*admin, "ACL", "LOG")
     assert denied == "", denied
 
@@ -142,6 +150,9 @@ async def test_a_move_that_the_user_of_this_host_may_not_is_no_lost_connection(d
     outcome = await ctl(hosts[-1], "fleet", "move", "chat")
     assert outcome.code == 77 and "may not move the link of 'chat' (NOPERM" in outcome.err, outcome
     assert "say it at a host that may hold" in outcome.err and "not connected" not in outcome.err, outcome
+    outcome = await ctl(hosts[-1], "fleet", "forget", "core2")
+    assert outcome.code == 77 and "may not remove what 'chat' has of core2 (NOPERM" in outcome.err, outcome
+    assert "ask on a host that may hold" in outcome.err, outcome
 
 
 async def test_a_right_that_is_missing_is_named_and_given_without_a_restart(daemons, chat, server, folder):

@@ -2,15 +2,15 @@ import GatewayCore
 
 /// What `fleet` does beside showing it. The raw value is the word on the command line, and the end of the method's name.
 enum FleetVerb: String, CaseIterable {
-  case move, leave
+  case move, leave, forget
 }
 
-/// `fleet`, `fleet move UPSTREAM [HOST]`, `fleet leave`.
+/// `fleet`, `fleet move UPSTREAM [HOST]`, `fleet leave`, `fleet forget HOST`.
 enum FleetCommand: Subcommand {
   static let specification = CommandSpecification(
-    name: .fleet, operands: "[move|leave] [UPSTREAM] [HOST]", choices: FleetVerb.allCases.map(\.rawValue),
+    name: .fleet, operands: "[move|leave|forget] [UPSTREAM] [HOST]", choices: FleetVerb.allCases.map(\.rawValue),
     operandCount: 0...3,
-    summary: "show the hosts that share links, give a link to another host, leave",
+    summary: "show the hosts that share links, move a link, leave, forget a host",
     details: [
       "Shows the hosts of the fleet and which of them has the link of each upstream: on a terminal as tables; otherwise, "
         + "or with --json, as one JSON object.",
@@ -18,6 +18,8 @@ enum FleetCommand: Subcommand {
         + "Any host of the fleet may be asked. It needs the right 'admin' on the upstream.",
       "leave gives everything that this host has to others, as before its maintenance; it takes nothing until it is "
         + "restarted or reloaded. It needs the right 'admin'.",
+      "forget removes what the fleet keeps of HOST, which is gone for good: not while it lives or has a link, or while its "
+        + "durable sends have still to be written. A host that may hold is asked. It needs the right 'admin'.",
     ],
     options: [.namespace],
     examples: [
@@ -25,6 +27,7 @@ enum FleetCommand: Subcommand {
       .init("Give one to a certain host", "gatewayctl fleet move chat edge-3"),
       .init("Before maintenance of this host", "gatewayctl fleet leave"),
       .init("Come back", "gatewayctl reload"),
+      .init("A machine was thrown away", "gatewayctl fleet forget edge-17"),
     ],
     defaultTimeout: .seconds(30))
 
@@ -43,6 +46,7 @@ enum FleetCommand: Subcommand {
         throw Failure(.usage, "fleet leave takes no arguments: it is this host that leaves")
       }
       return try leave(context)
+    case .forget: return try forget(context, operands.dropFirst())
     }
   }
 
@@ -88,6 +92,18 @@ enum FleetCommand: Subcommand {
       left.isEmpty
         ? "this host had no link, and takes none until it is restarted or reloaded"
         : "this host has given up \(left.joined(separator: ", ")), and takes no link until it is restarted or reloaded")
+    return .done
+  }
+
+  private static func forget(_ context: Context, _ operands: ArraySlice<String>) throws(Failure) -> ExitCode {
+    guard let host = operands.first, operands.count == 1 else {
+      throw Failure(.usage, "fleet forget: name one host: 'gatewayctl fleet forget HOST'")
+    }
+    let result = try context.client.call("fleet.forget", until: context.deadline) { writer in
+      writer.key("host")
+      writer.string(host)
+    }
+    try context.confirm(result, "the fleet has forgotten \(host)")
     return .done
   }
 }
