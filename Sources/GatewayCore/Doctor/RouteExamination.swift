@@ -99,7 +99,7 @@ final class RouteExamination {
       doctor.seams.route.probe(unverified) { [weak self] report in
         guard let doctor = self?.doctor else { return }
         doctor.find(
-          TLSReading.finding(failure, host: doctor.dial.host, port: doctor.dial.port, report.end == nil ? report : nil))
+          TLSReading.finding(failure, of: doctor.dial, report.end == nil ? report : nil))
         doctor.finish()
       })
   }

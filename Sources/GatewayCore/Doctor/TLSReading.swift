@@ -23,15 +23,15 @@ enum TLSReading {
   }
 
   /// A handshake that failed; `report` is what a second one without verification saw.
-  static func finding(_ failure: UpstreamFailure, host: String, port: UInt16, _ report: RouteReport?) -> DoctorFinding {
+  static func finding(_ failure: UpstreamFailure, of dial: DialRequest, _ report: RouteReport?) -> DoctorFinding {
     let certificate = report?.certificates.first
     let seen = Doctor.sentence(failure.detail) + (certificate.map { " The certificate: \(words($0))." } ?? "")
-    let (code, advice) = reading(failure, host: host, port: port, certificate)
+    let (code, advice) = reading(failure, of: dial, certificate)
     return DoctorFinding(.tls, .failed, code, seen, advice: advice)
   }
 
   private static func reading(
-    _ failure: UpstreamFailure, host: String, port: UInt16, _ certificate: CertificateFacts?
+    _ failure: UpstreamFailure, of dial: DialRequest, _ certificate: CertificateFacts?
   ) -> (code: String, advice: String) {
     let detail = failure.detail
     let says = { (words: [String]) in words.contains { detail.contains(text: $0) } }
@@ -44,7 +44,7 @@ enum TLSReading {
     if says(["subject name", "does not match", "hostname mismatch", "IP address mismatch"]) {
       return (
         "tls.name",
-        "The certificate is for another name than \(host): use the name that it was made for, or set `tls.server_name`."
+        "The certificate is for another name than \(dial.host): use the name that it was made for, or set `tls.server_name`."
       )
     }
     if says(["self-signed", "self signed", "unable to get local issuer", "unable to verify the first"]) {
@@ -61,7 +61,9 @@ enum TLSReading {
       )
     }
     if says(["does not speak TLS"]) {
-      return ("tls.plain", "Plain HTTP is spoken on port \(port): use http:// or ws://, or the port that has TLS.")
+      return (
+        "tls.plain", "No TLS is spoken on port \(dial.port): use \(dial.schemes.clear), or the port that has TLS."
+      )
     }
     if says(["certificate or key file"]) {
       return (

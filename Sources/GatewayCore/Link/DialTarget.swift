@@ -35,6 +35,7 @@ struct DialTarget: Hashable, Sendable, CustomStringConvertible, CustomReflectabl
   private let compression: CompressionSettings
   /// Whether a connection begins with an HTTP request.
   private let isWeb: Bool
+  private let schemes: URLSchemes
 
   /// - Parameter path: of the HTTP request, not yet percent-encoded.
   init(_ url: UpstreamURL, path: String, _ settings: UpstreamSettings) {
@@ -52,6 +53,7 @@ struct DialTarget: Hashable, Sendable, CustomStringConvertible, CustomReflectabl
     messageTimeLimit = settings.messageTimeout
     compression = settings.compression
     isWeb = !["tcp", "tls"].contains(url.transportScheme)
+    schemes = URLSchemes(of: url)
   }
 
   /// All places of an upstream, the preferred one first. `path` makes the path of a request from a URL.
@@ -104,6 +106,7 @@ struct DialTarget: Hashable, Sendable, CustomStringConvertible, CustomReflectabl
     request.answerLimit = answerLimit
     request.messageTimeLimit = messageTimeLimit
     request.account = account
+    request.schemes = schemes
     request.compressionThreshold = compression.enabled ? compression.threshold : nil
     return request
   }

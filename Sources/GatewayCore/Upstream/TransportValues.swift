@@ -33,6 +33,8 @@ public struct DialRequest: Hashable, Sendable {
   /// Smallest message that leaves compressed, in bytes, where the transport can compress and the server agrees; nil
   /// offers no compression.
   public var compressionThreshold: Int?
+  /// How the URL of such a server may begin, for advice.
+  public var schemes = URLSchemes.web
 
   init(
     secure: Bool, host: String, port: UInt16, target: String, headers: [HTTPHeader], tls: TLSSettings,

@@ -122,7 +122,7 @@ final class CurlExchange: HTTPExchange {
   private static let growth = BufferGrowth(longFrom: FrameReader.longMessage, hugeFrom: FrameReader.longMessage)
 
   private func receive(body piece: UnsafeRawBufferPointer) -> CurlEasy.Consent {
-    guard !head.isEmpty else { return stop(.foreignAnswer(piece.bytes, secure: request.dial.secure)) }
+    guard !head.isEmpty else { return stop(.foreignAnswer(piece.bytes, to: request.dial)) }
     received += piece.count
     guard received <= request.dial.messageLimit else {
       let limit = request.dial.messageLimit

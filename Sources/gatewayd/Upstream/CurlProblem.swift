@@ -98,7 +98,7 @@ extension CurlProblem {
         .tls,
         "\(place) speaks no version of TLS that is allowed here, which is \(request.tls.minimum.rawValue) or later")
     case .tls where text.contains(text: "wrong version number") || text.contains(text: "packet length too long"):
-      return UpstreamFailure(.tls, "\(place) does not speak TLS: use ws:// or http:// if that is meant")
+      return UpstreamFailure(.tls, "\(place) does not speak TLS: use \(request.schemes.clear) if that is meant")
     case .tls:
       return UpstreamFailure(.tls, "the TLS handshake with \(place) failed: \(reason)")
     case .lost where text.contains(text: " alert "):

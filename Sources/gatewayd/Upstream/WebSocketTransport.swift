@@ -131,7 +131,7 @@ final class WebSocketTransport: Transport, TransportSocket.Owner {
 
   private func continueUpgrade(_ upgrade: WebSocketUpgrade, _ bytes: UnsafeRawBufferPointer) -> Int? {
     var upgrade = upgrade
-    let foreign = UpstreamFailure.foreignAnswer(bytes.bytes, secure: request.secure)
+    let foreign = UpstreamFailure.foreignAnswer(bytes.bytes, to: request)
     guard foreign.reason != .tls else {
       fail(foreign)
       return nil

@@ -59,6 +59,10 @@ import Testing
     #expect(seen == "The server redirects /socket.io/ elsewhere (302, to https://…@login.example/in).")
   }
 
+  private static let dial = DialRequest(
+    secure: true, host: "h", port: 443, target: "/", headers: [], tls: TLSSettings(), phaseLimit: .seconds(1),
+    messageLimit: 1)
+
   @Test(arguments: [
     ("the certificate of h:443 was not accepted: certificate has expired", "tls.expired"),
     ("the certificate of h:443 was not accepted: self-signed certificate", "tls.untrusted"),
@@ -68,9 +72,18 @@ import Testing
     ("a certificate or key file cannot be used: x", "tls.file"), ("the TLS handshake failed", "tls.failed"),
   ])
   func failuresOfTLSHaveTheirOwnCodes(_ detail: String, _ code: String) {
-    let finding = TLSReading.finding(UpstreamFailure(.tls, detail), host: "h", port: 443, nil)
+    let finding = TLSReading.finding(UpstreamFailure(.tls, detail), of: Self.dial, nil)
     #expect(finding.code == code)
     #expect(finding.verdict == .failed && finding.advice != nil)
+  }
+
+  @Test func aPortWithoutTLSIsToBeReachedByTheSchemeOfTheKind() {
+    var dial = Self.dial
+    dial.schemes = URLSchemes(of: UpstreamURL(scheme: "tls", host: "h"))
+    let failure = UpstreamFailure(.tls, "h:443 does not speak TLS: use tcp:// if that is meant")
+    #expect(
+      TLSReading.finding(failure, of: dial, nil).advice
+        == "No TLS is spoken on port 443: use tcp://, or the port that has TLS.")
   }
 
   @Test func aCertificateThatEndsSoonIsAWarning() {

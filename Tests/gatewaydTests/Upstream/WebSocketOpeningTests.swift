@@ -290,6 +290,18 @@ import Testing
     #expect(failure == UpstreamFailure(.tls, detail))
   }
 
+  @Test func whatToWriteForAClearTextPortIsOfTheSameKind() throws {
+    let peer = try WebSocketPeer { _, connection in
+      try connection.write("220 smtp.example ESMTP\r\n")
+      connection.awaitEnd()
+    }
+    var request = WebSocketDialing.request(peer.port, secure: true)
+    request.schemes = URLSchemes(of: UpstreamURL(scheme: "tls", host: "127.0.0.1"))
+    let failure = try WebSocketDialing(carrying: .lines).failure(request).failure
+    let detail = "127.0.0.1:\(peer.port) does not speak TLS: use tcp:// if that is meant"
+    #expect(failure == UpstreamFailure(.tls, detail))
+  }
+
   @Test func serverSilentInTheTLSHandshakeIsATimeoutOfThatPhase() throws {
     let peer = try WebSocketPeer { _, connection in connection.awaitEnd() }
     var request = WebSocketDialing.request(peer.port, secure: true)

@@ -35,10 +35,10 @@ extension UpstreamFailure {
 
   /// The first bytes of an answer that does not begin as HTTP does. To a request in clear, a server that expects TLS
   /// answers with an alert record (RFC 8446 section 5.1).
-  public static func foreignAnswer(_ bytes: RawSpan, secure: Bool) -> UpstreamFailure {
+  public static func foreignAnswer(_ bytes: RawSpan, to request: DialRequest) -> UpstreamFailure {
     let first = (0..<min(2, bytes.byteCount)).map { bytes.unsafeLoad(fromByteOffset: $0, as: UInt8.self) }
-    guard !secure, first.first == 0x15, first.count == 1 || first[1] == 0x03 else { return .notHTTP }
-    return UpstreamFailure(.tls, "the server speaks TLS on this port: use wss:// or https://")
+    guard !request.secure, first.first == 0x15, first.count == 1 || first[1] == 0x03 else { return .notHTTP }
+    return UpstreamFailure(.tls, "the server speaks TLS on this port: use \(request.schemes.secure)")
   }
 }
 
