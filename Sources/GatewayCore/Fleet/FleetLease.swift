@@ -15,19 +15,10 @@ struct FleetLease: Equatable, Sendable {
     var isReplicated = false
 
     /// How long other hosts wait: clocks differ in rate, and the holder's last beat was on its way.
-    fileprivate var patience: Duration { lease * 11 / 10 }
-    fileprivate var beat: Duration { lease / 3 }
+    var patience: Duration { lease * 11 / 10 }
+    var beat: Duration { lease / 3 }
     /// By how much later hosts ask than those that prefer to hold.
-    fileprivate var courtesy: Duration { lease / 3 }
-  }
-
-  /// What a host that does not hold has seen.
-  struct Watch: Equatable, Sendable {
-    /// Nil before the first look at the present server.
-    var seen: FleetSight?
-    /// When it was seen first, and when it may be taken if it has not changed by then.
-    var since: MonotonicInstant
-    var due: MonotonicInstant
+    var courtesy: Duration { lease / 3 }
   }
 
   /// What a holder has.
@@ -43,7 +34,7 @@ struct FleetLease: Equatable, Sendable {
 
   enum State: Equatable, Sendable {
     /// Another host has the lease, or no host has. May become `taking`.
-    case watching(Watch)
+    case watching(FleetClaim.Watch)
     /// The engine was asked for it at that moment. May become `holding`, `watching`.
     case taking(asked: MonotonicInstant)
     /// This host has it and may write. May become `lapsed`, `leaving`, `watching`.
@@ -111,37 +102,25 @@ struct FleetLease: Equatable, Sendable {
 
   /// How long a host that gave the lease back leaves it to others.
   static let reluctance: Duration = .seconds(60)
-  /// By how much later each of the first `watchers` hosts asks than the one before it, and all others than the last of these.
-  static let rankDelay: Duration = .milliseconds(200)
-  /// So many hosts look often, whatever the size of the fleet.
-  static let watchers = 8
-  /// From the end of a link on the lease is looked at after this time, then after twice as long, and so on.
-  static let haste: Duration = .milliseconds(10)
 
   let settings: Settings
-  private(set) var state = State.watching(Watch(seen: nil, since: .init(nanoseconds: 0), due: .init(nanoseconds: 0)))
+  /// How it comes to the lease where it does not hold.
+  private var claim: FleetClaim
+  private(set) var state = State.watching(
+    FleetClaim.Watch(seen: nil, since: .init(nanoseconds: 0), due: .init(nanoseconds: 0)))
   /// The engine's server; nil while it is not reached.
   private(set) var run: String?
   /// The server that confirmed last that this host holds.
   private var confirmedRun: String?
   /// Until then another host may write that has taken the lease at a server which the present one replaced.
   private var quietUntil: MonotonicInstant?
-  /// What it held was taken: a holder of its own name is no earlier life of it, but another daemon.
-  private var wasFenced = false
-  /// Until then a lease that was given back is left to others.
-  private var reluctantUntil: MonotonicInstant?
-  private var rank = FleetRank.first
   /// It is to be given back as soon as it is taken.
   private var leavesWhenTaken = false
-  /// When it was first seen that the lease is free.
-  private var freeSince: MonotonicInstant?
-  /// After what time it looks next, where that is sooner than usual.
-  private var haste: Duration?
 
   /// - Parameter wasFenced: another daemon has, or had, the host's name.
   init(_ settings: Settings, wasFenced: Bool = false) {
     self.settings = settings
-    self.wasFenced = wasFenced
+    claim = FleetClaim(settings, wasFenced: wasFenced)
   }
 
   /// The term in which this host holds; nil while it does not.
@@ -164,20 +143,23 @@ struct FleetLease: Equatable, Sendable {
 
   mutating func handle(_ event: Event, at now: MonotonicInstant) -> [Action] {
     switch event {
-    case .gained(let run): gained(run, now)
-    case .lost: lost(now)
+    case .gained(let run): return gained(run, now)
+    case .lost: return lost(now)
     case .saw(let sight, let holder, let next, let isOfServer, let disagrees, let rank, let fraction):
-      saw(sight, isOfServer || !settings.isReplicated ? holder : nil, next, disagrees, rank, fraction, now)
-    case .closed: closed(now)
-    case .took(let taken): took(taken, now)
-    case .takeFailed: takeFailed(now)
-    case .beaten: beaten(now)
-    case .beatFailed: beatFailed(now)
-    case .fenced: fenced(now)
-    case .leave: leave(now)
-    case .drained: drained(now)
-    case .released: released(now)
-    case .rang: rang(now)
+      let holder = isOfServer || !settings.isReplicated ? holder : nil
+      claim.rank = rank
+      return saw(
+        FleetClaim.Look(sight: sight, holder: holder, next: next, disagrees: disagrees, fraction: fraction), now)
+    case .closed: return closed(now)
+    case .took(let taken): return took(taken, now)
+    case .takeFailed: return takeFailed(now)
+    case .beaten: return beaten(now)
+    case .beatFailed: return beatFailed(now)
+    case .fenced: return fenced(now)
+    case .leave: return leave(now)
+    case .drained: return drained(now)
+    case .released: return released(now)
+    case .rang: return rang(now)
     }
   }
 
@@ -189,7 +171,7 @@ struct FleetLease: Equatable, Sendable {
     switch state {
     case .watching, .taking:
       // What was seen at another server says nothing about this one.
-      return watch(nil, now) + [.look, .wake(now + pause)]
+      return watch(now) + [.look, .wake(now + claim.pause)]
     case .holding(let hold): return ask(hold, now) { .holding($0) }
     case .lapsed(let hold, let isCut): return ask(hold, now) { .lapsed($0, isCut: isCut) }
     case .leaving(let hold, let isDrained):
@@ -200,7 +182,7 @@ struct FleetLease: Equatable, Sendable {
   private mutating func lost(_ now: MonotonicInstant) -> [Action] {
     run = nil
     switch state {
-    case .watching, .taking: return watch(nil, now)
+    case .watching, .taking: return watch(now)
     case .holding(var hold):
       hold.isAsking = false
       state = .holding(hold)
@@ -216,60 +198,36 @@ struct FleetLease: Equatable, Sendable {
     }
   }
 
-  private mutating func watch(_ seen: FleetSight?, _ now: MonotonicInstant) -> [Action] {
+  private mutating func watch(_ now: MonotonicInstant) -> [Action] {
     leavesWhenTaken = false
-    state = .watching(Watch(seen: seen, since: now, due: now + settings.patience))
+    state = .watching(FleetClaim.Watch(seen: nil, since: now, due: now + settings.patience))
     return []
   }
 
   // MARK: - Watching and taking
 
-  /// How long it does not look at the lease.
-  private var pause: Duration { rank.place < Self.watchers ? settings.lease / 8 : settings.lease }
-
   private mutating func closed(_ now: MonotonicInstant) -> [Action] {
     guard case .watching = state, run != nil else { return [] }
-    haste = Self.haste
-    return [.look, .wake(now + Self.haste)]
+    claim.hasten()
+    return [.look, .wake(now + claim.interval)]
   }
 
-  private mutating func saw(
-    _ sight: FleetSight, _ holder: String?, _ next: String, _ disagrees: Bool, _ rank: FleetRank, _ fraction: Double,
-    _ now: MonotonicInstant
-  ) -> [Action] {
-    self.rank = rank
+  private mutating func saw(_ look: FleetClaim.Look, _ now: MonotonicInstant) -> [Action] {
     guard case .watching(var watch) = state, run != nil else { return [] }
-    // Another host has what this one left to others.
-    if let holder, !holder.isEmpty, holder != settings.host { reluctantUntil = nil }
-    if watch.seen != sight {
-      let jitter =
-        settings.lease / 10 * fraction + Self.rankDelay * min(rank.place, Self.watchers)
-        + (rank.yields ? settings.courtesy : .zero)
-      watch = Watch(seen: sight, since: now, due: now + (settings.patience + jitter))
+    switch claim.judge(look, &watch, at: now) {
+    case .wait(let due):
       state = .watching(watch)
+      return due.map { [.wake($0)] } ?? []
+    case .take(let isLate):
+      state = .taking(asked: now)
+      return [.take(look.sight, isLate: isLate)]
     }
-    // That nothing is there at all is no release: a server that has forgotten everything says the same.
-    let isNamed = next == settings.host
-    let isOwn = holder == settings.host && !wasFenced
-    let isFree = (holder == "" || isOwn) && (isNamed || next == "" || next == "*")
-    let isReluctant = reluctantUntil.map { now < $0 } ?? false
-    var due = disagrees ? max(watch.due, watch.since + settings.adopt) : watch.due
-    freeSince = isFree ? freeSince ?? now : nil
-    if let freeSince, isNamed || !isReluctant, !disagrees {
-      due = min(due, freeSince + (rank.yields && !isNamed ? settings.courtesy : .zero))
-    }
-    guard due <= now else {
-      // The next look comes when the lease may be taken, if that is earlier.
-      return due < now + (haste ?? pause) ? [.wake(due)] : []
-    }
-    (state, haste, freeSince) = (.taking(asked: now), nil, nil)
-    return [.take(sight, isLate: watch.due <= now)]
   }
 
   private mutating func took(_ taken: FleetTaken?, _ now: MonotonicInstant) -> [Action] {
     guard case .taking(let asked) = state, run != nil else { return [] }
-    guard let taken else { return watch(nil, now) + [.wake(now + pause)] }
-    (wasFenced, confirmedRun, quietUntil) = (false, run, nil)
+    guard let taken else { return watch(now) + [.wake(now + claim.pause)] }
+    (claim.wasFenced, confirmedRun, quietUntil) = (false, run, nil)
     let hold = Hold(
       own: FleetOwn(term: taken.term, host: settings.host), until: asked + settings.lease, sent: asked,
       isAsking: false)
@@ -278,7 +236,7 @@ struct FleetLease: Equatable, Sendable {
       state = .leaving(hold, isDrained: true)
       return [.release]
     }
-    reluctantUntil = nil
+    claim.reluctantUntil = nil
     state = .holding(hold)
     // An answer that took longer than the lease is worth nothing but the right to ask once more.
     guard now < hold.until else {
@@ -290,7 +248,7 @@ struct FleetLease: Equatable, Sendable {
 
   private mutating func takeFailed(_ now: MonotonicInstant) -> [Action] {
     guard case .taking = state else { return [] }
-    return watch(nil, now) + (run == nil ? [] : [.wake(now + pause)])
+    return watch(now) + (run == nil ? [] : [.wake(now + claim.pause)])
   }
 
   // MARK: - Holding
@@ -363,14 +321,14 @@ struct FleetLease: Equatable, Sendable {
 
   private mutating func fenced(_ now: MonotonicInstant) -> [Action] {
     guard hold != nil else { return [] }
-    wasFenced = true
-    return [.end] + watch(nil, now) + (run == nil ? [] : [.look, .wake(now + pause)])
+    claim.wasFenced = true
+    return [.end] + watch(now) + (run == nil ? [] : [.look, .wake(now + claim.pause)])
   }
 
   // MARK: - Leaving
 
   private mutating func leave(_ now: MonotonicInstant) -> [Action] {
-    reluctantUntil = now + Self.reluctance
+    claim.reluctantUntil = now + Self.reluctance
     switch state {
     case .watching, .leaving: return []
     case .taking:
@@ -393,7 +351,7 @@ struct FleetLease: Equatable, Sendable {
 
   private mutating func released(_ now: MonotonicInstant) -> [Action] {
     guard case .leaving(_, isDrained: true) = state else { return [] }
-    return [.end] + watch(nil, now) + [.wake(now + pause)]
+    return [.end] + watch(now) + [.wake(now + claim.pause)]
   }
 
   // MARK: - Time
@@ -401,11 +359,11 @@ struct FleetLease: Equatable, Sendable {
   private mutating func rang(_ now: MonotonicInstant) -> [Action] {
     switch state {
     case .watching:
-      if let last = haste { haste = last * 2 < pause ? last * 2 : nil }
-      return run == nil ? [] : [.look, .wake(now + (haste ?? pause))]
+      claim.slowDown()
+      return run == nil ? [] : [.look, .wake(now + claim.interval)]
     case .taking(let asked):
       guard run != nil, asked + settings.lease <= now else { return [.wake(asked + settings.lease)] }
-      return watch(nil, now) + [.distrust]
+      return watch(now) + [.distrust]
     case .holding(let hold):
       guard now < hold.until else {
         state = .lapsed(hold, isCut: false)
@@ -440,14 +398,4 @@ extension FleetLease.Settings {
     self.init(host: settings.host)
     (lease, grace, adopt, isReplicated) = (settings.lease, settings.grace, settings.adopt, settings.isReplicated)
   }
-}
-
-/// The turn of a host among those that live and would take a lease that nobody holds any more.
-struct FleetRank: Equatable, Sendable {
-  /// How many are to ask before it.
-  var place: Int
-  /// It leaves a lease that was given back to one that prefers to hold, for a moment.
-  var yields: Bool
-
-  static let first = FleetRank(place: 0, yields: false)
 }
