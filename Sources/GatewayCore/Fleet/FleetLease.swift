@@ -124,12 +124,7 @@ struct FleetLease: Equatable, Sendable {
   }
 
   /// The term in which this host holds; nil while it does not.
-  var own: FleetOwn? {
-    switch state {
-    case .watching, .taking: nil
-    case .holding(let hold), .lapsed(let hold, _), .leaving(let hold, _): hold.own
-    }
-  }
+  var own: FleetOwn? { hold?.own }
 
   var isTaking: Bool { if case .taking = state { true } else { false } }
 
