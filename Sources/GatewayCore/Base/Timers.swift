@@ -48,6 +48,11 @@ public final class Timers {
     return id
   }
 
+  /// Has work done in portions that nobody waits for: one at once, and one in each turn for as long as `body` returns true.
+  func goOn(_ body: @escaping () -> Bool) {
+    if body() { after(.zero) { [unowned self] in goOn(body) } }
+  }
+
   /// Forgets a call; one that fired or was cancelled before is ignored.
   public func cancel(_ id: ID?) {
     guard let id, id.body != nil else { return }

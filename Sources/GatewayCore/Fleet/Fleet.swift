@@ -90,11 +90,6 @@ final class Fleet {
     members.keys.sorted { ($0.upstream, $0.namespace) < ($1.upstream, $1.namespace) }
   }
 
-  /// What this host writes for others that died, in the order of their places and hosts.
-  var adoptedSends: [FleetSend] {
-    places.flatMap { holder(of: $0)?.adopted.values.sorted() ?? [] }
-  }
-
   private func member(
     _ place: FleetPlace, _ specification: UpstreamSpecification, _ connector: any UpstreamConnector
   ) -> Member {

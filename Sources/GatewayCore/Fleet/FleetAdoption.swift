@@ -31,8 +31,8 @@ final class FleetAdoption {
   private var own: FleetOwn?
   private var conversation: Conversation?
   private var state = State.idle
-  /// What this host writes for hosts that died, by the names of their rows, without contents.
-  private(set) var sends = IncrementalTable<String, FleetSend>()
+  /// What this host writes for hosts that died.
+  private(set) var sends = FleetAdoptedSends()
   /// Goes from writer to writer for as long as this host holds.
   let tries = FleetTries()
 
@@ -61,14 +61,15 @@ final class FleetAdoption {
 
   /// It does not any more.
   func end() {
-    (own, conversation, sends) = (nil, nil, IncrementalTable())
+    (own, conversation) = (nil, nil)
+    forgetSends()
     tries.forget()
   }
 
   /// A conversation with the server has begun, of which this is the writer.
   func opened(_ writer: FleetWriter, _ hosts: [String: FleetHostRow]) {
     conversation = Conversation(writer: writer)
-    writer.onCarried = { [weak self] in self?.sends[$0] = nil }
+    writer.onCarried = { [weak self] in self?.sends.remove($0) }
     note(hosts)
     read()
   }
@@ -89,7 +90,7 @@ final class FleetAdoption {
     let writer = conversation?.writer
     let awaited = conversation?.unread ?? 0
     conversation?.unread = 0
-    var found = FleetFindings()
+    let found = FleetFindings()
     FleetPortions(key: key, engine: engine).read {
       writer?.hasTaken($0) != true
     } _: { [weak self, place] rows in
@@ -108,12 +109,13 @@ final class FleetAdoption {
     let isPresent = conversation?.writer === writer
     guard own != nil, case .done = outcome else {
       state = .idle
+      forget(found)
       if isPresent { conversation?.unread += awaited }
       if case .refused = outcome { readLater() }
       return
     }
     // Nothing was left out, because no writer had taken it before.
-    if isPresent, writer?.isReading != true { sends = IncrementalTable() }
+    if isPresent, writer?.isReading != true { forgetSends() }
     carry(found, by: writer, awaited)
   }
 
@@ -121,12 +123,12 @@ final class FleetAdoption {
   private func carry(_ found: FleetFindings, by writer: FleetWriter?, _ awaited: Int) {
     guard own != nil, conversation?.writer === writer else {
       state = .idle
+      forget(found)
       return read()
     }
-    var rest = found
-    take(rest.takePortion(), by: writer)
-    guard rest.isEmpty else {
-      timers.after(.zero) { [weak self, weak writer, rest] in self?.carry(rest, by: writer, awaited) }
+    take(found.takePortion(), by: writer)
+    guard found.isEmpty else {
+      timers.after(.zero) { [weak self, weak writer] in self?.carry(found, by: writer, awaited) }
       return
     }
     let isOutdated = state == .readingAgain
@@ -138,7 +140,23 @@ final class FleetAdoption {
   private func take(_ portion: [FleetFindings.Item], by writer: FleetWriter?) {
     writer?.carry(portion)
     // What became of some of it may be known at once.
-    for item in portion where writer?.hasTaken(item.send.name) != false { sends[item.send.name] = item.send.summary }
+    for item in portion where writer?.hasTaken(item.send.name) != false { sends.add(item.send.summary) }
+  }
+
+  private func forget(_ found: FleetFindings) {
+    timers.goOn {
+      _ = found.takePortion()
+      return !found.isEmpty
+    }
+  }
+
+  private func forgetSends() {
+    var rest = FleetAdoptedSends()
+    swap(&rest, &sends)
+    timers.goOn {
+      rest.dropPortion()
+      return !rest.isEmpty
+    }
   }
 
   /// The writer has all that was found.

@@ -1,6 +1,6 @@
 /// The durable sends that one reading of the fleet's rows has found, in the order in which they are to be written. There may be
 /// very many: each costs its share when it is found, and when it is taken out.
-struct FleetFindings {
+final class FleetFindings {
   struct Item {
     let send: FleetSend
     /// A newer one among them takes its place, if it waits.
@@ -15,7 +15,7 @@ struct FleetFindings {
 
   var isEmpty: Bool { sends.isEmpty }
 
-  mutating func add(_ send: FleetSend) {
+  func add(_ send: FleetSend) {
     sends.insert(send)
     guard let value = send.coalescing else { return }
     if let last = newest[value], send < last { return }
@@ -23,10 +23,12 @@ struct FleetFindings {
   }
 
   /// Takes out the next ones: as many as one turn has time for.
-  mutating func takePortion() -> [Item] {
+  func takePortion() -> [Item] {
     sends.popFirstBlock().map { send in
-      let last = send.coalescing.flatMap { newest[$0] }
-      return Item(send: send, givesWay: last.map { send.gives(wayTo: $0) } ?? false)
+      guard let value = send.coalescing, let last = newest[value] else { return Item(send: send, givesWay: false) }
+      // Nothing of that value stands behind its newest one.
+      if last.name == send.name { newest[value] = nil }
+      return Item(send: send, givesWay: send.gives(wayTo: last))
     }
   }
 }

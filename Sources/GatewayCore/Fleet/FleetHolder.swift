@@ -109,8 +109,8 @@ final class FleetHolder {
   var holdsOrTakes: Bool { holds || lease.isTaking }
   /// Nothing is written to the server from then on.
   var limit: MonotonicInstant { lease.mayWriteUntil ?? MonotonicInstant(nanoseconds: .min) }
-  /// What this host writes for hosts that died, by the names of their rows, without contents.
-  var adopted: IncrementalTable<String, FleetSend> { adoption.sends }
+  /// What this host writes for hosts that died.
+  var adopted: FleetAdoptedSends { adoption.sends }
 
   /// A host has said that its link has ended.
   func otherClosed() { tell(.closed) }

@@ -43,10 +43,19 @@ struct FleetSend: Equatable, Sendable {
 }
 
 extension FleetSend: Comparable {
-  /// Those of one host in the order of their acceptance.
-  static func < (a: FleetSend, b: FleetSend) -> Bool {
-    (a.host, a.entry.number, a.name) < (b.host, b.entry.number, b.name)
+  /// Where one stands: those of one host in the order of their acceptance.
+  struct Rank: Comparable {
+    let host: String
+    let number: UInt64
+    /// Of its row.
+    let name: String
+
+    static func < (a: Rank, b: Rank) -> Bool { (a.host, a.number, a.name) < (b.host, b.number, b.name) }
   }
+
+  var rank: Rank { Rank(host: host, number: entry.number, name: name) }
+
+  static func < (a: FleetSend, b: FleetSend) -> Bool { a.rank < b.rank }
 }
 
 /// A durable send as a row of the fleet: what another host needs to write it, and its own to know it again.

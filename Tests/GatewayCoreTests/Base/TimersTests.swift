@@ -24,6 +24,19 @@ import Testing
     #expect((timers.count, timers.nextDeadline) == (0, nil))
   }
 
+  @Test func workThatGoesOnHasOnePortionInEachTurn() {
+    let log = Log()
+    timers.goOn {
+      log.entries.append(log.entries.count)
+      return log.entries.count < 3
+    }
+    #expect(log.entries == [0])
+    timers.fire()
+    #expect(log.entries == [0, 1])
+    for _ in 0..<5 { timers.fire() }
+    #expect(log.entries == [0, 1, 2] && timers.count == 0)
+  }
+
   @Test func equalDeadlinesFireInTheOrderOfScheduling() {
     let log = Log()
     for number in 0..<100 { timers.after(.seconds(1)) { log.entries.append(number) } }

@@ -27,7 +27,7 @@ import Testing
   }
 
   private func carry(_ sends: [FleetSend]) {
-    var found = FleetFindings(sends)
+    let found = FleetFindings(sends)
     while !found.isEmpty { writer.carry(found.takePortion()) }
   }
 

@@ -41,6 +41,31 @@ import Testing
     fleet.kill("b")
   }
 
+  @Test func othersAreHeardWhileManyAdoptedSendsAreListed() {
+    let count = 600
+    for number in 1...count {
+      var fields = FleetFields()
+      fields.add("i", UInt64(number))
+      PreparedMessage(event: "e", body: Array("[]".utf8)).add(to: &fields)
+      fleet.store.set(fleet.place.key(.adopted), "b/x-\(number)", FleetBoxRow.waiting(fields).bytes)
+    }
+    let host = fleet.start("a")
+    fleet.turn(by: .seconds(5))
+    let (lister, other) = (host.client(uid: 0), host.client())
+    #expect(lister.call("outbox.list").isEmpty)
+    var (turns, answer) = (0, [String]())
+    while answer.isEmpty, turns < 100 {
+      #expect(other.call("ping").count == 1)
+      host.timers.fire()
+      turns += 1
+      answer = lister.read()
+    }
+    #expect(turns > 2)
+    let result = HarnessClient.values(answer).first?["result"]
+    #expect((result?["entries"]?.elements ?? []).map { $0["id"]?.stringValue } == (1...count).map { "x-\($0)" })
+    #expect(result?["more"]?.boolValue == false)
+  }
+
   @Test func aDurableSendIsCopiedAndItsCopyGoesWithItsOutcome() {
     begin()
     fleet.hosts["a"]?.upstream.channel.fail(.closed)

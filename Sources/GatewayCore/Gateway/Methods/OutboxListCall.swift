@@ -15,20 +15,9 @@ struct OutboxListCall: LocalCall {
     try session.caller.demandStatus()
     // One more tells whether there are more.
     let choice = try selection.choice(for: session, need: .status, limit: limit + 1)
-    let foreign = foreignSends(for: session, choice)
-    try OpenAnswer.begin(id, in: session) {
-      OutboxListAnswer($0, choice, foreign, states: selection.states, limit: limit)
-    }
-  }
-
-  /// What this host writes for others that died: only administrators see it, for users are others there.
-  private func foreignSends(for session: LocalSession, _ choice: OutboxSelection.Choice) -> [FleetSend] {
-    guard selection.states?.contains(.queued) ?? true, let fleet = session.gateway.upstreams.fleet else { return [] }
-    let resolver = session.gateway.upstreams.resolver
-    return fleet.adoptedSends.filter { send in
-      guard selection.ids?.contains(send.entry.id) ?? true, choice.isAllowed(send.record) else { return false }
-      return session.caller.permit(.admin, resolver.rules(of: send.entry.target)).passes(send.entry.message.event)
-    }
+    let isQueuedWanted = selection.states?.contains(.queued) ?? true
+    let foreign = isQueuedWanted ? session.gateway.upstreams.fleet.map { ForeignSends($0) } : nil
+    try OpenAnswer.begin(id, in: session) { OutboxListAnswer($0, choice, foreign, selection, limit: limit) }
   }
 }
 
@@ -39,30 +28,56 @@ extension OutboxListCall {
   }
 }
 
+/// What this host writes for others that died, in the order of their places and hosts: a portion at a time, as it is then.
+private struct ForeignSends {
+  private let fleet: Fleet
+  private var places: ArraySlice<FleetPlace>
+  private var portion: ArraySlice<FleetSend> = []
+  /// The last one of the portion.
+  private var last: FleetSend.Rank?
+
+  init(_ fleet: Fleet) {
+    self.fleet = fleet
+    places = fleet.places[...]
+  }
+
+  var count: Int { places.reduce(0) { $0 + (fleet.holder(of: $1)?.adopted.count ?? 0) } }
+
+  mutating func next() -> FleetSend? {
+    while portion.isEmpty {
+      guard let place = places.first else { return nil }
+      let found = fleet.holder(of: place)?.adopted.next(OutboxListAnswer.portion, behind: last) ?? []
+      (portion, last) = (found[...], found.last?.rank)
+      if found.isEmpty { places = places.dropFirst() }
+    }
+    return portion.popFirst()
+  }
+}
+
 /// The answer to `outbox.list` while it is being put together.
 private final class OutboxListAnswer: PortionedAnswer {
   private var out = JSONWriter()
   private let search: OutboxSearch
   /// Whether the caller may see an entry now.
   private let isAllowed: (OutboxRecord) -> Bool
-  private let states: Set<OutboxState>?
-  /// What this host writes for others.
-  private var foreign: ArraySlice<FleetSend>
+  private let selection: OutboxSelection
+  private var foreign: ForeignSends?
   /// Entries that may still be written.
   private var room: Int
   /// Where the list begins.
   private let start: Int
 
   /// Entries that are written in one go: less than a millisecond.
-  private static let portion = 256
+  fileprivate static let portion = 256
 
   init(
-    _ id: RequestID, _ choice: OutboxSelection.Choice, _ foreign: [FleetSend], states: Set<OutboxState>?, limit: Int
+    _ id: RequestID, _ choice: OutboxSelection.Choice, _ foreign: ForeignSends?, _ selection: OutboxSelection,
+    limit: Int
   ) {
-    self.foreign = foreign[...]
+    self.foreign = foreign
     search = choice.search
     isAllowed = choice.isAllowed
-    self.states = states
+    self.selection = selection
     room = limit
     LocalReply.begin(id, into: &out)
     out.key("entries")
@@ -72,14 +87,15 @@ private final class OutboxListAnswer: PortionedAnswer {
 
   var line: [UInt8] { out.bytes }
 
-  func isLong(in gateway: Gateway) -> Bool { gateway.relay.outbox.count + foreign.count > Self.portion }
+  func isLong(in gateway: Gateway) -> Bool { gateway.relay.outbox.count + (foreign?.count ?? 0) > Self.portion }
 
   func write(for session: LocalSession) -> Bool {
     var portion = OutboxSearch.portion
     guard search.look(&portion) else { return false }
     for _ in 0..<Self.portion {
       guard let record = search.next() else {
-        guard let send = foreign.popFirst() else { return end(more: false) }
+        guard let send = foreign?.next() else { return end(more: false) }
+        guard isShown(send, to: session) else { continue }
         guard room > 0, write(send.record, of: send.host, for: session) else { return end(more: true) }
         room -= 1
         continue
@@ -87,10 +103,17 @@ private final class OutboxListAnswer: PortionedAnswer {
       guard room > 0 else { return end(more: true) }
       room -= 1
       // It may have become another one since it was found.
-      guard record.isKnown, isAllowed(record), states?.contains(record.entry.state) ?? true else { continue }
+      guard record.isKnown, isAllowed(record), selection.states?.contains(record.entry.state) ?? true else { continue }
       guard write(record, for: session) else { return end(more: true) }
     }
     return false
+  }
+
+  /// Only administrators see what is of another host, for users are others there.
+  private func isShown(_ send: FleetSend, to session: LocalSession) -> Bool {
+    guard selection.ids?.contains(send.entry.id) ?? true, isAllowed(send.record) else { return false }
+    let rules = session.gateway.upstreams.resolver.rules(of: send.entry.target)
+    return session.caller.permit(.admin, rules).passes(send.entry.message.event)
   }
 
   /// Returns whether it had room in the line.
