@@ -39,7 +39,7 @@ final class FleetOutcomes {
   /// the engine failed over.
   static let limit = (count: 32_768, bytes: 16 << 20)
 
-  private var outcomes: [String: Outcome] = [:]
+  private var outcomes = IncrementalTable<String, Outcome>()
   /// The oldest first.
   private var ids = SizedRing<String>(limit: FleetOutcomes.limit)
 

@@ -3,7 +3,7 @@ final class FleetSends: OutboxCopies {
   private let fleet: Fleet
   private unowned let relay: OutboxRelay
   /// What waits until the fleet has it.
-  private var waiting: [UInt64: (StorageProblem?) -> Void] = [:]
+  private var waiting = IncrementalTable<UInt64, (StorageProblem?) -> Void>()
 
   init(_ fleet: Fleet, _ relay: OutboxRelay) {
     self.fleet = fleet
