@@ -91,6 +91,17 @@ struct IncrementalTable<Key: Hashable, Value> {
     return removed
   }
 
+  /// Takes out the keys and values that lie together in the last piece, perhaps none: what one turn has time for.
+  mutating func popPiece() -> [(key: Key, value: Value)] {
+    var taken = alike
+    alike = []
+    var last = NumberTable<Slot>()
+    if pieces.count > 1 { last = pieces.removeLast() } else { swap(&last, &pieces[0]) }
+    last.drain { _, slot in taken.append(slot) }
+    count -= taken.count
+    return taken.map { ($0.key, $0.value) }
+  }
+
   /// As `NumberTable` takes it: never `UInt64.max`.
   private static func hash(_ key: Key) -> UInt64 { UInt64(UInt(bitPattern: key.hashValue)) &>> 1 }
 

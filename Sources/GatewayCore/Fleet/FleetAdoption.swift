@@ -34,7 +34,7 @@ final class FleetAdoption {
   /// What this host writes for hosts that died.
   private(set) var sends = FleetAdoptedSends()
   /// Goes from writer to writer for as long as this host holds.
-  let tries = FleetTries()
+  let tries: FleetTries
 
   /// The writer has what the fleet had: from now on it takes what hosts say.
   var onReady: () -> Void = {}
@@ -47,6 +47,7 @@ final class FleetAdoption {
 
   init(_ place: FleetPlace, engine: any FleetEngine, timers: Timers) {
     (self.place, self.engine, self.timers) = (place, engine, timers)
+    tries = FleetTries(timers: timers)
   }
 
   private var key: FleetKey { place.key(.adopted) }

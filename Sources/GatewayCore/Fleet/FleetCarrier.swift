@@ -1,31 +1,95 @@
+/// One of the durable sends of hosts that died, in one conversation of the holder.
+private struct Carried {
+  var send: FleetSend
+  /// Nil when it is finished.
+  var asks: [UInt64]? = []
+  var timer: Timers.ID?
+}
+
 /// What outlives a conversation about the durable sends of hosts that died, for as long as this host holds: how often each
 /// was written, and the links that broke while it was under way. Decision 0089.
 final class FleetTries {
-  fileprivate var writes: [String: Int] = [:]
-  fileprivate var suspicions: [String: Suspicion] = [:]
+  /// What a conversation had when it ended, as far as nothing was concluded from that.
+  private struct Ended {
+    var carried: IncrementalTable<String, Carried>
+    let instant: MonotonicInstant
+    /// What was under way may be why it ended.
+    var isBlamed: Bool
+  }
+
+  private let timers: Timers
+  private var writes = IncrementalTable<String, Int>()
+  private var suspicions = IncrementalTable<String, Suspicion>()
+  /// The first ended first.
+  private var ended: [Ended] = []
+
+  init(timers: Timers) { self.timers = timers }
 
   /// This host holds no more, or anew.
-  func forget() { (writes, suspicions) = ([:], [:]) }
+  func forget() {
+    for place in ended.indices { ended[place].isBlamed = false }
+    var (oldWrites, oldSuspicions) = (IncrementalTable<String, Int>(), IncrementalTable<String, Suspicion>())
+    swap(&oldWrites, &writes)
+    swap(&oldSuspicions, &suspicions)
+    timers.goOn {
+      _ = (oldWrites.popPiece(), oldSuspicions.popPiece())
+      return !oldWrites.isEmpty || !oldSuspicions.isEmpty
+    }
+  }
 
-  fileprivate func forget(_ name: String) { (writes[name], suspicions[name]) = (nil, nil) }
+  fileprivate func forget(_ name: String) {
+    conclude(name)
+    (writes[name], suspicions[name]) = (nil, nil)
+  }
+
+  fileprivate func wrote(_ name: String) { writes[name] = writes(of: name) + 1 }
+  fileprivate func writes(of name: String) -> Int { writes[name] ?? 0 }
+
+  fileprivate func suspicion(of name: String) -> Suspicion? {
+    conclude(name)
+    return suspicions[name]
+  }
+
+  /// A conversation has ended. What that means for each is noted a portion in a turn, or when it is asked for.
+  fileprivate func end(_ carried: IncrementalTable<String, Carried>, isBlamed: Bool) {
+    guard !carried.isEmpty else { return }
+    ended.append(Ended(carried: carried, instant: timers.now, isBlamed: isBlamed))
+    guard ended.count == 1 else { return }
+    timers.goOn { [weak self] in self?.concludePortion() ?? false }
+  }
+
+  private func concludePortion() -> Bool {
+    for (name, one) in ended[0].carried.popPiece() { conclude(name, one, ended[0]) }
+    if ended[0].carried.isEmpty { ended.removeFirst() }
+    return !ended.isEmpty
+  }
+
+  private func conclude(_ name: String) {
+    for place in ended.indices {
+      if let one = ended[place].carried.removeValue(forKey: name) { conclude(name, one, ended[place]) }
+    }
+  }
+
+  private func conclude(_ name: String, _ one: Carried, _ end: Ended) {
+    timers.cancel(one.timer)
+    guard end.isBlamed, one.asks?.isEmpty == false else { return }
+    var suspicion = suspicions[name] ?? Suspicion()
+    suspicion.linkBroke(at: end.instant)
+    suspicions[name] = suspicion
+  }
 }
 
 /// The durable sends of hosts that died, in one conversation of the holder: which of them are to be written, and how often.
 /// It writes nothing itself.
 final class FleetCarrier {
-  private struct Carried {
-    var send: FleetSend
-    /// Nil when it is finished.
-    var asks: [UInt64]? = []
-    var timer: Timers.ID?
-  }
-
   private let timers: Timers
   private let tries: FleetTries
   /// In milliseconds since 1970.
   private let wall: () -> Int64
   /// By the names of their rows: all that were taken in this conversation.
   private var carried = IncrementalTable<String, Carried>()
+  /// The suspected ones that are under way.
+  private var trying: Set<String> = []
 
   /// One is to be written once more.
   var onDue: (FleetSend) -> Void = { _ in }
@@ -54,7 +118,7 @@ final class FleetCarrier {
     carried[send.name] = Carried(send: send)
     if isUnderWay {
       wait(for: send)
-    } else if let suspicion = tries.suspicions[send.name], suspicion.isSuspected {
+    } else if let suspicion = tries.suspicion(of: send.name), suspicion.isSuspected {
       tryLater(send, suspicion)
     } else if item.givesWay {
       end(send.name, FleetSendEnd(.dropped, reason: OutboxEntry.coalesced))
@@ -68,15 +132,16 @@ final class FleetCarrier {
   func admits(_ name: String) -> Bool {
     guard let carried = carried[name], carried.asks != nil else { return false }
     guard isOver(carried.send) else { return true }
-    end(name, writes(of: name) == 0 ? FleetSendEnd(.expired) : unanswered(name))
+    end(name, tries.writes(of: name) == 0 ? FleetSendEnd(.expired) : unanswered(name))
     return false
   }
 
   /// One was written, with that number where an acknowledgement is awaited.
   func wrote(_ name: String, ack: UInt64?) {
-    tries.writes[name, default: 0] += 1
+    tries.wrote(name)
     guard let ack, let send = carried[name]?.send else { return }
     carried[name]?.asks?.append(ack)
+    if tries.suspicion(of: name)?.isSuspected == true { trying.insert(name) }
     wait(for: send)
   }
 
@@ -85,6 +150,7 @@ final class FleetCarrier {
   func finish(_ name: String) -> [UInt64] {
     guard let asks = carried[name]?.asks else { return [] }
     carried[name]?.asks = nil
+    trying.remove(name)
     tries.forget(name)
     timers.cancel(carried[name]?.timer)
     // The name is all that has to be known of it.
@@ -96,38 +162,30 @@ final class FleetCarrier {
   func letGo(_ name: String) {
     timers.cancel(carried[name]?.timer)
     carried[name] = nil
+    trying.remove(name)
   }
 
   /// The conversation is over. `isBlamed`: what was under way may be why.
   func close(isBlamed: Bool) {
-    for (name, one) in carried.pairs {
-      timers.cancel(one.timer)
-      if isBlamed, one.asks?.isEmpty == false { tries.suspicions[name, default: Suspicion()].linkBroke(at: timers.now) }
-    }
-    carried = IncrementalTable()
+    var last = IncrementalTable<String, Carried>()
+    swap(&last, &carried)
+    trying = []
+    tries.end(last, isBlamed: isBlamed)
   }
 
   private func unanswered(_ name: String) -> FleetSendEnd {
     FleetSendEnd(
-      .lost, reason: tries.suspicions[name]?.isSuspected == true ? OutboxEntry.suspected : "ack_timeout")
+      .lost, reason: tries.suspicion(of: name)?.isSuspected == true ? OutboxEntry.suspected : "ack_timeout")
   }
-
-  /// What its own host had written before counts as none.
-  private func writes(of name: String) -> Int { tries.writes[name] ?? 0 }
 
   /// What may be why links broke has its turn after a pause, alone as far as it goes.
   private func tryLater(_ send: FleetSend, _ suspicion: Suspicion) {
-    guard writes(of: send.name) <= send.entry.retries ?? 0 else { return end(send.name, unanswered(send.name)) }
+    guard tries.writes(of: send.name) <= send.entry.retries ?? 0 else { return end(send.name, unanswered(send.name)) }
     carried[send.name]?.timer = timers.at(max(suspicion.due ?? timers.now, timers.now)) { [weak self] in
       guard let self, carried[send.name]?.asks != nil else { return }
-      guard !isTrying else { return tryLater(send, Suspicion.known(at: timers.now)) }
+      guard trying.isEmpty else { return tryLater(send, Suspicion.known(at: timers.now)) }
       onDue(send)
     }
-  }
-
-  /// A suspected one is under way.
-  private var isTrying: Bool {
-    tries.suspicions.contains { $1.isSuspected && carried[$0]?.asks?.isEmpty == false }
   }
 
   private func isOver(_ send: FleetSend) -> Bool { send.entry.expires.map { $0 <= wall() } ?? false }
@@ -141,7 +199,7 @@ final class FleetCarrier {
 
   private func waitedEnough(_ name: String) {
     guard let carried = carried[name], carried.asks != nil else { return }
-    guard writes(of: name) <= carried.send.entry.retries ?? 0, !isOver(carried.send) else {
+    guard tries.writes(of: name) <= carried.send.entry.retries ?? 0, !isOver(carried.send) else {
       return end(name, unanswered(name))
     }
     onDue(carried.send)

@@ -73,6 +73,21 @@ import Testing
     #expect(table.values.sorted() == model.values.sorted())
   }
 
+  @Test func allGoPieceByPieceAndTheOthersAreFoundMeanwhile() {
+    var table = IncrementalTable<Int, Int>()
+    for number in 0..<10_000 { table[number] = number }
+    var gone: Set<Int> = []
+    while !table.isEmpty {
+      let piece = table.popPiece()
+      #expect(piece.count < 1_000 && piece.allSatisfy { $0.key == $0.value })
+      gone.formUnion(piece.map(\.key))
+      #expect(gone.count + table.count == 10_000)
+      if let left = (0..<10_000).first(where: { !gone.contains($0) }) { #expect(table[left] == left) }
+    }
+    table[7] = 8
+    #expect(table[7] == 8 && table.count == 1)
+  }
+
   @Test func keysWithOneHashAreToldApart() {
     let random = FakeRandom(seed: 2)
     var table = IncrementalTable<Alike, Int>()

@@ -5,7 +5,6 @@ import Testing
 @Suite struct FleetCarrierTests {
   private let time = FakeTime()
   private let timers: Timers
-  private let tries = FleetTries()
   private let carrier: FleetCarrier
   private final class Notes { var all: [String] = [] }
   private let notes = Notes()
@@ -13,7 +12,7 @@ import Testing
   init() {
     let time = time
     timers = Timers(time: time)
-    carrier = FleetCarrier(tries, timers: timers) { time.wallMilliseconds }
+    carrier = FleetCarrier(FleetTries(timers: timers), timers: timers) { time.wallMilliseconds }
     let notes = notes
     carrier.onDue = { notes.all.append("due \($0.name)") }
     carrier.onEnd = { notes.all.append("\($1.state) \($0)") }
@@ -31,7 +30,7 @@ import Testing
   }
 
   private func take(_ rows: [String: [UInt8]], underWay: Set<String> = []) -> [String] {
-    var found = FleetFindings(FleetSend.waiting(in: rows, of: FleetPlace(fleet: "f", upstream: "u")))
+    let found = FleetFindings(FleetSend.waiting(in: rows, of: FleetPlace(fleet: "f", upstream: "u")))
     var taken: [FleetSend] = []
     while !found.isEmpty {
       taken += carrier.take(found.takePortion(), isUnderWay: { underWay.contains($0.name) })
@@ -74,6 +73,31 @@ import Testing
     carrier.close(isBlamed: true)
     #expect(take(["b/1": row(1, retries: 3)]) == [])
     #expect(notes.all == ["lost b/1"])
+  }
+
+  @Test func thousandsThatWereUnderWayAtABreakCountAsSuchBeforeTheyWereGoneThrough() {
+    let rows = Dictionary(uniqueKeysWithValues: (1...1_000).map { ("b/\($0)", row(UInt64($0), retries: 3)) })
+    for _ in 0..<2 {
+      let taken = take(rows)
+      #expect(taken.count == rows.count)
+      for name in taken { carrier.wrote(name, ack: 7) }
+      carrier.close(isBlamed: true)
+    }
+    #expect(timers.count > 0)
+    #expect(take(rows) == [])
+    // Goes through all of them.
+    for _ in 0..<100 { #expect(pass(0) == []) }
+    #expect(Set(pass(1)) == Set(rows.keys.map { "due \($0)" }))
+  }
+
+  @Test func theEndOfAConversationWithThousandsCancelsTheirTimersInPortions() {
+    let rows = Dictionary(uniqueKeysWithValues: (1...3_000).map { ("b/\($0)", row(UInt64($0), retries: 3)) })
+    _ = take(rows, underWay: Set(rows.keys))
+    let before = timers.count
+    carrier.close(isBlamed: false)
+    #expect(before - timers.count < 1_000)
+    // Nobody waits any more, whether its timer is cancelled or not.
+    #expect(pass(10) == [])
   }
 
   @Test func whatARowSaysOfRetriesHasTheLimitsOfPrograms() {

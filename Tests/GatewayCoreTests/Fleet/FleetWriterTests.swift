@@ -20,7 +20,7 @@ import Testing
     let (tap, sink) = (try #require(connector.tap), sink)
     writer = FleetWriter(
       FleetOpened(conversation: conversation, up: .start), own, scene.place, engine: scene.engine, timers: scene.timers,
-      tap: tap, confirmed: .all, tries: FleetTries(), outcomes: FleetOutcomes(),
+      tap: tap, confirmed: .all, tries: FleetTries(timers: scene.timers), outcomes: FleetOutcomes(),
       wall: { [scene] in scene.time.wallMilliseconds }
     ) { sink.check($0, acknowledged: $1) }
     writer.beginReading()
