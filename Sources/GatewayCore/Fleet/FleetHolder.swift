@@ -1,16 +1,13 @@
 /// The program at the host that holds an upstream: it has an ordinary connection to the server, says to all hosts what it
 /// hears (`FleetPublisher`), and writes what they say (`FleetWriter`), behind what hosts that died have left
-/// (`FleetAdoption`). On a host that does not hold it watches the lease (`FleetLease`).
+/// (`FleetAdoption`). On a host that does not hold it watches the lease (`FleetLeaseRunner`).
 final class FleetHolder {
-  private(set) var settings: FleetSettings
   private let engine: any FleetEngine
   private let timers: Timers
   private let random: any RandomSource
-  private let tops: () -> FleetTops
   /// Of the connection to the server.
   let connector: FleetTapConnector
-  private(set) var lease: FleetLease
-  private var leaseTimer: Timers.ID?
+  private let runner: FleetLeaseRunner
   private let hosts: FleetHosts
   private let reach: FleetReach
   private let drain: FleetDrain
@@ -30,14 +27,12 @@ final class FleetHolder {
   /// engine has taken half: what stands there holds up the signs of life of all upstreams.
   static let readAheadLimit = 1 << 20
   private var isWanted = false
-  /// Whose the lease was when it was asked for, and why it is being given back.
-  private var lastHost: String?
-  private var departure = ""
-  /// The last term whose beginning was reported, until its end is.
-  private var reportedTerm: UInt64?
   private(set) var counters = FleetCounters()
   /// It takes no lease, whoever has it.
-  var abstains = false
+  var abstains: Bool {
+    get { runner.abstains }
+    set { runner.abstains = newValue }
+  }
 
   /// The connection to the server is wanted from now on, or not any more; then it is closed in order.
   var onWant: (Bool) -> Void = { _ in }
@@ -46,35 +41,46 @@ final class FleetHolder {
   /// The lease is given away because the server is not reached.
   var onYield: () -> Void = {}
   /// It is taken, or given up.
-  var onReport: (FleetReport) -> Void = { _ in }
+  var onReport: (FleetReport) -> Void {
+    get { runner.onReport }
+    set { runner.onReport = newValue }
+  }
   /// Why the link to the server is down; nil while it is up, and before anything has failed.
   var trouble: () -> UpstreamFailure? = { nil }
   /// The version that the fleet is to speak from now on.
   var version: () -> UInt64 = { FleetWire.versions.upperBound }
   /// Its turn among the hosts that would take a lease that nobody holds.
-  var rank: () -> FleetRank = { .first }
+  var rank: () -> FleetRank {
+    get { runner.rank }
+    set { runner.rank = newValue }
+  }
   /// The wall clock, by which events have their time.
-  var wallMilliseconds: () -> Int64 = { 0 }
+  var wallMilliseconds: () -> Int64 {
+    get { runner.wallMilliseconds }
+    set { runner.wallMilliseconds = newValue }
+  }
 
   init(
     _ settings: FleetSettings, _ connector: any UpstreamConnector, engine: any FleetEngine, timers: Timers,
     random: any RandomSource, tops: @escaping () -> FleetTops
   ) {
-    self.settings = settings
     self.engine = engine
     self.timers = timers
     self.random = random
-    self.tops = tops
     self.connector = FleetTapConnector(connector)
-    lease = FleetLease(FleetLease.Settings(settings))
+    runner = FleetLeaseRunner(settings, engine: engine, timers: timers, random: random, tops: tops)
     hosts = FleetHosts(settings, engine: engine, timers: timers)
     reach = FleetReach(patience: settings.yield, timers: timers)
     publisher = FleetPublisher(settings.place, engine: engine, timers: timers, grace: settings.grace)
     adoption = FleetAdoption(settings.place, engine: engine, timers: timers)
     drain = FleetDrain(timers: timers)
     self.connector.holder = self
+    runner.onOrder = { [weak self] in self?.follow($0) }
+    runner.onBeat = { [weak self] in self?.complete(&$0) }
+    runner.onBeaten = { [weak self] in self?.beaten(isLate: $0) }
+    runner.onFenced = { [weak self] in self?.counters.fences += 1 }
     publisher.onOpen = { [weak self] in self?.begin($0) }
-    publisher.onFenced = { [weak self] in self?.tell(.fenced) }
+    publisher.onFenced = { [weak self] in self?.runner.tell(.fenced) }
     publisher.onDoubt = { [weak self] in self?.lookAtTerm() }
     publisher.onTaken = { [weak self] in self?.paceServer() }
     reach.onYield = { [weak self] in self?.yield() ?? true }
@@ -85,26 +91,25 @@ final class FleetHolder {
     adoption.onRemoved = { [weak self, place = settings.place] in
       self?.onReport(.removed(upstream: place.upstream, namespace: place.namespace, rows: $0))
     }
-    adoption.onFenced = { [weak self] in self?.tell(.fenced) }
+    adoption.onFenced = { [weak self] in self?.runner.tell(.fenced) }
     hosts.onLook = { [weak self] in
       guard let self else { return }
       adoption.note(hosts.rows)
-      if isHolding { adoption.adoptAgain(hosts.rows) }
+      if runner.isHolding { adoption.adoptAgain(hosts.rows) }
     }
     hosts.onSilent = { [weak self] host, row in
-      guard let self, isHolding else { return }
+      guard let self, runner.isHolding else { return }
       adoption.adopt(host, row)
     }
     engine.add(self)
   }
 
-  private var place: FleetPlace { settings.place }
+  private var place: FleetPlace { runner.settings.place }
+  var lease: FleetLease { runner.lease }
   /// Whether this host holds, also where its lease has lapsed: until it knows of another holder.
   var holds: Bool { lease.own != nil }
   /// Whether it does and may write now: what people and monitoring are told, because another host may hold otherwise.
   var mayWrite: Bool { timers.now < limit }
-  /// Whether it does and may go on: the lease has not lapsed, and is not being given back.
-  private var isHolding: Bool { if case .holding = lease.state { true } else { false } }
   /// Whether this host holds, or has asked for it.
   var holdsOrTakes: Bool { holds || lease.isTaking }
   /// Nothing is written to the server from then on.
@@ -113,140 +118,69 @@ final class FleetHolder {
   var adopted: FleetAdoptedSends { adoption.sends }
 
   /// A host has said that its link has ended.
-  func otherClosed() { tell(.closed) }
+  func otherClosed() { runner.tell(.closed) }
 
   /// Gives the lease to another host, for a reason in a clause.
   func leave(_ why: String = "this host was told to give it up, or stops") {
-    departure = why
-    tell(.leave)
+    runner.leave(why)
   }
 
   /// The same, because the server is not reached. False where no other host would take it.
   private func yield() -> Bool {
-    guard isHolding, hosts.isOtherWilling else { return false }
+    guard runner.isHolding, hosts.isOtherWilling else { return false }
     onYield()
     leave("it does not reach the server, and another host may")
     return true
   }
 
   /// What this host has to have like the others is another now. As long as it holds, that is what counts.
-  func adopt(_ agreement: FleetAgreement) { settings.agreement = agreement }
+  func adopt(_ agreement: FleetAgreement) { runner.adopt(agreement) }
 
   /// This host has another name from now on: another daemon has the old one, and what it held, or has had the new one.
   func rename(_ host: String) {
-    let held = holds
-    settings.host = host
     hosts.rename(host)
-    // First: what ends may not write any more.
-    lease = FleetLease(FleetLease.Settings(settings), wasFenced: true)
-    if held { end() }
-    reportEnd("this host has another name in the fleet, because two daemons had one")
-    if let server = engine.server { tell(.gained(run: server.run)) }
+    runner.rename(host)
   }
 
-  private func tell(_ event: FleetLease.Event) {
-    if event == .fenced, holds { counters.fences += 1 }
-    for action in lease.handle(event, at: timers.now) { act(action) }
-    reportEnd(event == .fenced ? "another host has taken it" : departure)
-  }
+  // MARK: - The lease
 
-  /// A term whose beginning was reported, if it has ended.
-  private func reportEnd(_ why: String) {
-    guard let term = reportedTerm, term != lease.own?.term else { return }
-    reportedTerm = nil
-    onReport(.gaveUp(upstream: place.upstream, namespace: place.namespace, term: term, why: why))
-  }
-
-  private func act(_ action: FleetLease.Action) {
-    switch action {
-    case .look: look()
-    case .take(let sight, let isLate): take(sight, isLate: isLate)
-    case .beat: beat()
+  /// What the lease orders for the link to the server.
+  private func follow(_ order: FleetLease.Action) {
+    switch order {
     case .begin(let taken): begin(taken)
     case .extend(let limit): extend(limit)
     case .lapse: lapse()
     case .cut: cut()
     case .end: end()
     case .drain: beginDrain()
-    case .release: release()
-    case .distrust: engine.distrust()
-    case .wake(let due):
-      timers.cancel(leaseTimer)
-      leaseTimer = timers.at(due) { [weak self] in self?.tell(.rang) }
+    case .look, .take, .beat, .release, .distrust, .wake: break
     }
   }
 
-  // MARK: - The lease
-
-  private func look() {
-    engine.rows(of: place.key(.lease), ["own", "beat", "holder", "next", "at", "v", "config"]) { [weak self] outcome in
-      guard let self, !abstains, case .done(let rows) = outcome else { return }
-      let seen = FleetLeaseRecord(rows)
-      tell(
-        .saw(
-          seen.sight, holder: seen.holder, next: seen.next, isOfServer: seen.server == engine.server?.run,
-          disagrees: settings.objection(to: seen) != nil, rank: rank(), fraction: random.fraction()))
-    }
+  private func complete(_ beat: inout FleetBeat) {
+    beat.version = hosts.version(runner.settings.versions) ?? version()
+    beat.sequence = publisher.sequence
+    beat.census = hosts.census
+    beat.trouble = trouble().map { [own = beat.own] in FleetTrouble($0, of: own) }
   }
 
-  private func take(_ sight: FleetSight, isLate: Bool) {
-    let tops = tops()
-    lastHost = FleetOwn(sight.own)?.host
-    let step = FleetTake(
-      place: place, host: settings.host, seen: sight, run: engine.server?.run ?? "", conversation: tops.conversation,
-      sequence: tops.sequence, term: tops.term, isLate: isLate, since: UInt64(max(0, wallMilliseconds())))
-    engine.run(step) { [weak self] outcome in
-      if case .done(let taken) = outcome { self?.tell(.took(taken)) } else { self?.tell(.takeFailed) }
-    }
+  /// The term goes on at this server: it may be told again what it has lost.
+  private func beaten(isLate: Bool) {
+    if isLate { counters.lateBeats += 1 }
+    publisher.heal()
+    writer?.heal()
   }
 
-  private func beat() {
-    guard let own = lease.own else { return }
-    let sent = timers.now
-    let step = FleetBeat(
-      place: place, own: own, version: hosts.version(settings.versions) ?? version(), agreement: settings.agreement,
-      sequence: publisher.sequence, census: hosts.census, trouble: trouble().map { FleetTrouble($0, of: own) },
-      run: engine.server?.run ?? "")
-    engine.run(step) { [weak self] outcome in
-      guard let self, lease.own == own else { return }
-      switch outcome {
-      case .done(let beaten):
-        if timers.now - sent > settings.lease / 2 { counters.lateBeats += 1 }
-        tell(.beaten)
-        // The term goes on at this server: it may be told again what it has lost.
-        publisher.heal()
-        writer?.heal()
-        if !beaten.next.isEmpty, beaten.next != settings.host {
-          leave(beaten.next == "*" ? "another host is to have it" : "\(beaten.next) is to have it")
-        }
-      case .fenced: tell(.fenced)
-      case .refused, .unanswered, .uncopied: tell(.beatFailed)
-      }
-    }
-  }
-
-  /// The engine refused what a holder may do: perhaps another host holds.
+  /// The engine refused what a holder may do.
   private func lookAtTerm() {
-    guard let own = lease.own else { return }
-    engine.rows(of: place.key(.lease), ["own"]) { [weak self] outcome in
-      guard let self, lease.own == own else { return }
-      switch outcome {
-      case .done(let rows) where rows["own"].map({ String(decoding: $0, as: UTF8.self) }) != own.text: tell(.fenced)
-      case .done, .refused: timers.after(FleetRefusal.pause) { [weak self] in self?.publisher.openAgain() }
-      // When the engine is reached again the publisher asks by itself.
-      case .unanswered, .uncopied, .fenced: break
-      }
+    runner.lookAtTerm { [weak self] in
+      self?.timers.after(FleetRefusal.pause) { [weak self] in self?.publisher.openAgain() }
     }
   }
 
   private func begin(_ taken: FleetTaken) {
     guard let own = lease.own else { return }
     counters.takeOvers += 1
-    reportedTerm = own.term
-    onReport(
-      .took(
-        upstream: place.upstream, namespace: place.namespace, term: own.term, conversation: taken.conversation,
-        from: lastHost))
     publisher.begin(own, taken)
     connector.resumption = taken.isSameRun ? taken.resumption : nil
     adoption.begin(own)
@@ -256,7 +190,7 @@ final class FleetHolder {
 
   private func extend(_ limit: MonotonicInstant) {
     connector.tap?.mayWrite(until: limit)
-    guard isHolding else { return }
+    guard runner.isHolding else { return }
     writer?.mayWrite(until: limit)
     want(true)
   }
@@ -309,19 +243,7 @@ final class FleetHolder {
       onCut()
     }
     want(false)
-    tell(.drained)
-  }
-
-  private func release() {
-    guard let own = lease.own else { return }
-    engine.run(FleetRelease(place: place, own: own)) { [weak self] outcome in
-      guard let self, lease.own == own else { return }
-      switch outcome {
-      case .done, .refused, .uncopied: tell(.released)
-      case .fenced: tell(.fenced)
-      case .unanswered: break
-      }
-    }
+    runner.tell(.drained)
   }
 
   // MARK: - The conversation with the server
@@ -345,7 +267,7 @@ final class FleetHolder {
       connector.check($0, acknowledged: $1)
     }
     self.writer = writer
-    writer.onFenced = { [weak self] in self?.tell(.fenced) }
+    writer.onFenced = { [weak self] in self?.runner.tell(.fenced) }
     writer.onTaken = { [weak self] in self?.paceServer() }
     writer.onRoom = { [weak self, weak writer] in
       if let self, writer === self.writer, engine.server != nil { readOn() }
@@ -419,7 +341,7 @@ final class FleetHolder {
 extension FleetHolder: FleetEngineReceiver {
   func engineGained(_ server: FleetServer) {
     hosts.engineGained()
-    tell(.gained(run: server.run))
+    runner.tell(.gained(run: server.run))
     if let writer, writer.isReading { readOn() }
     adoption.engineGained()
   }
@@ -428,7 +350,7 @@ extension FleetHolder: FleetEngineReceiver {
     readUp = .start
     publisher.engineLost()
     writer?.engineLost()
-    tell(.lost)
+    runner.tell(.lost)
   }
 
   func engineRead(_ records: [FleetRecord], of key: FleetKey) {
