@@ -1,8 +1,10 @@
-/// Looks for bytes eight and 32 at a time: control characters, a backslash, and one of `"` and `$`. That one stands
-/// right behind the control characters when a bit of it is turned over, so that one subtraction finds both.
+/// Looks for bytes eight at a time: control characters, a backslash, and one of `"` and `$`. That one stands right behind
+/// the control characters when a bit of it is turned over, so that one subtraction finds both.
 ///
 /// What is found has the highest bit of its byte. Others may have it too: those outside ASCII, and those above one that
 /// was rightly found. The other bits mean nothing.
+///
+/// Of 16 bytes at a time the processor says itself which are meant; here that is asked for.
 enum ByteMarks {
   /// What is looked for beside control characters and backslashes: the bit that is turned over.
   enum Target: UInt64 {
@@ -21,14 +23,6 @@ enum ByteMarks {
     return low | backslash
   }
 
-  @inline(__always)
-  static func find(_ target: Target, in block: SIMD4<UInt64>) -> SIMD4<UInt64> {
-    typealias Block = SIMD4<UInt64>
-    let low = (block ^ Block(repeating: ones &* target.rawValue)) &- Block(repeating: ones &* 0x21)
-    let backslash = (block ^ Block(repeating: ones &* 0x5c)) &- Block(repeating: ones)
-    return low | backslash
-  }
-
   /// Whether a backslash is among eight bytes.
   @inline(__always)
   static func hasBackslash(_ word: UInt64) -> Bool {
@@ -36,18 +30,24 @@ enum ByteMarks {
     return (others &- ones) & ~others & highest != 0
   }
 
-  /// Whether no byte has its highest bit.
+  /// Which of 16 bytes are meant.
+  typealias Marks = SIMDMask<SIMD16<Int8>>
+
   @inline(__always)
-  static func areMissing(in bits: SIMD4<UInt64>) -> Bool {
-    ((bits[0] | bits[1]) | (bits[2] | bits[3])) & highest == 0
+  static func areMissing(in marks: Marks) -> Bool {
+    let words = words(marks)
+    return words[0] | words[1] == 0
   }
 
-  /// The place of the first byte that has its highest bit; 32 where none has.
+  /// The place of the first byte that is meant; 16 where none is.
   @inline(__always)
-  static func first(in bits: SIMD4<UInt64>) -> Int {
-    for lane in 0..<4 where bits[lane] & highest != 0 {
-      return lane &* 8 &+ (bits[lane] & highest).littleEndian.trailingZeroBitCount &>> 3
-    }
-    return 32
+  static func first(in marks: Marks) -> Int {
+    let words = words(marks)
+    return words[0] != 0
+      ? words[0].littleEndian.trailingZeroBitCount &>> 3 : 8 &+ words[1].littleEndian.trailingZeroBitCount &>> 3
   }
+
+  /// All bits of a byte that is meant are set.
+  @inline(__always)
+  private static func words(_ marks: Marks) -> SIMD2<UInt64> { unsafeBitCast(marks, to: SIMD2<UInt64>.self) }
 }

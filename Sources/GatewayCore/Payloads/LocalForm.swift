@@ -87,21 +87,23 @@ enum LocalForm {
     return false
   }
 
-  /// Steps to the next `$`, backslash or control character, 64, 32 and then eight bytes at a time; false at the end.
+  /// Steps to the next `$`, backslash or control character, 64, 16 and then eight bytes at a time; false at the end.
   @inline(__always)
   private static func skipPlain(_ text: RawSpan, _ at: inout Int, _ end: Int) -> Bool {
     let start = at
     while at &+ 64 <= end {
-      let (first, second) = (attention(text, at), attention(text, at &+ 32))
-      guard ByteMarks.areMissing(in: first | second) else { break }
+      let first = attention(text, at) .| attention(text, at &+ 16)
+      let second = attention(text, at &+ 32) .| attention(text, at &+ 48)
+      guard ByteMarks.areMissing(in: first .| second) else { break }
       at &+= 64
     }
-    while at &+ 32 <= end {
-      guard ByteMarks.areMissing(in: attention(text, at)) else { break }
-      at &+= 32
+    while at &+ 16 <= end {
+      let marks = attention(text, at)
+      at &+= ByteMarks.first(in: marks)
+      if !ByteMarks.areMissing(in: marks) { return true }
     }
     // The rest may be looked at together with what was plain before it.
-    if at &+ 32 > end, end &- start >= 32, ByteMarks.areMissing(in: attention(text, end &- 32)) {
+    if end &- start >= 16, ByteMarks.areMissing(in: attention(text, end &- 16)) {
       at = end
       return false
     }
@@ -133,12 +135,13 @@ enum LocalForm {
     ByteMarks.find(.dollar, in: word) & ~word & ByteMarks.highest
   }
 
-  /// The same for 32 bytes, of which only the highest bits mean anything. Bytes outside ASCII are plain here: nothing
-  /// that is looked for has the highest bit.
+  /// Which of 16 bytes are one of these. Bytes outside ASCII are plain here.
   @inline(__always)
-  private static func attention(_ text: RawSpan, _ at: Int) -> SIMD4<UInt64> {
-    let block = text.unsafeLoadUnaligned(fromUncheckedByteOffset: at, as: SIMD4<UInt64>.self)
-    return ByteMarks.find(.dollar, in: block) & ~block
+  private static func attention(_ text: RawSpan, _ at: Int) -> ByteMarks.Marks {
+    typealias Block = SIMD16<UInt8>
+    let block = text.unsafeLoadUnaligned(fromUncheckedByteOffset: at, as: Block.self)
+    return (block .< Block(repeating: 0x20)) .| (block .== Block(repeating: 0x24))
+      .| (block .== Block(repeating: 0x5c))
   }
 
   /// Whether a string that begins right before `at` may be a `$…bin` key.

@@ -2,9 +2,11 @@ import Testing
 
 @testable import GatewayCore
 
-/// Strings are looked at 64, 32 and eight bytes at a time: whatever needs attention must be seen at every place of a block.
+/// Strings are looked at 64, 16 and eight bytes at a time: whatever needs attention must be seen at every place of a block.
 @Suite struct JSONBlockTests {
-  private static let lengths = [0, 1, 7, 8, 9, 31, 32, 33, 63, 64, 65, 95, 96, 97, 127, 128, 129, 150]
+  private static let lengths = [
+    0, 1, 7, 8, 9, 15, 16, 17, 23, 24, 25, 31, 32, 33, 63, 64, 65, 79, 80, 81, 95, 96, 97, 127, 128, 129, 150,
+  ]
 
   private func scanned(_ text: [UInt8]) -> Result<Int, JSONError> {
     do throws(JSONError) { return .success(try JSONScanner.validate(text.span.bytes).upperBound) } catch {
@@ -38,8 +40,37 @@ import Testing
     }
   }
 
+  /// Of each byte at each place of a block, with others behind it, by a look at one byte after another.
+  @Test func theEndOfAStringIsFoundWhereALookAtEachByteFindsIt() {
+    for byte in UInt8.min...UInt8.max {
+      for place in [0, 7, 8, 15, 16, 17, 40, 63, 64, 79, 80, 150] {
+        var text = [0x22] + [UInt8](repeating: UInt8(ascii: "x"), count: 160) + [0x22]
+        text[place + 1] = byte
+        let expected: Result<Int, JSONError> =
+          switch byte {
+          case 0x22: .failure(.syntax(at: place + 2))
+          case ..<0x20, 0x5c: .failure(.syntax(at: place + 1))
+          case 0x80...: .failure(.utf8(at: place + 1))
+          default: .success(text.count)
+          }
+        #expect(scanned(text) == expected)
+      }
+    }
+  }
+
   private func needsRewriting(_ text: [UInt8], from start: Int = 0) -> Bool {
     LocalForm.needsRewriting(text.span.bytes, start..<text.count)
+  }
+
+  /// Of each byte: only line ends are more than a look at the next bytes.
+  @Test func onlyLineEndsAreFoundByThemselves() {
+    for byte in UInt8.min...UInt8.max {
+      for place in [0, 7, 8, 15, 16, 17, 40, 63, 64, 79, 80, 150] {
+        var text = [UInt8](repeating: UInt8(ascii: "x"), count: 160)
+        text[place] = byte
+        #expect(needsRewriting(text) == (byte == 10 || byte == 13))
+      }
+    }
   }
 
   @Test(arguments: lengths) func aLineEndOrAMarkIsFoundAtEveryPlace(length: Int) {
