@@ -9,12 +9,29 @@ public enum JSONScanner {
   /// that a caller may ask for; more counts as this one.
   public static let depthLimit = 64
 
+  /// What is noticed on the way over values, so that they need not be looked at again for it.
+  struct Notes: Equatable {
+    /// A key begins with `$` or an escape.
+    var hasMarks = false
+    /// A line end stands between two tokens.
+    var hasLineEnds = false
+  }
+
   /// Steps over spaces, tabs and line ends (RFC 8259 section 2).
   @inline(__always)
   public static func skipWhitespace(_ text: RawSpan, _ at: inout Int) {
+    var ignored = Notes()
+    skipWhitespace(text, &at, &ignored)
+  }
+
+  @inline(__always)
+  static func skipWhitespace(_ text: RawSpan, _ at: inout Int, _ notes: inout Notes) {
     while true {
-      let byte = byte(text, at)
-      guard byte == 0x20 || byte == 0x0a || byte == 0x0d || byte == 0x09 else { return }
+      switch byte(text, at) {
+      case 0x20, 0x09: break
+      case 0x0a, 0x0d: notes.hasLineEnds = true
+      default: return
+      }
       at &+= 1
     }
   }
@@ -35,11 +52,23 @@ public enum JSONScanner {
   static func scanValue(
     _ text: RawSpan, _ at: inout Int, depth: Int = depthLimit
   ) throws(JSONError) -> Range<Int> {
-    // Most are strings.
-    byte(text, at) == UInt8(ascii: "\"") ? try scanString(text, &at) : try scanAnyValue(text, &at, depth: depth)
+    var ignored = Notes()
+    return try scanValue(text, &at, depth: depth, &ignored)
   }
 
-  private static func scanAnyValue(_ text: RawSpan, _ at: inout Int, depth: Int) throws(JSONError) -> Range<Int> {
+  /// The same, with notes of what is in it.
+  @inline(__always)
+  static func scanValue(
+    _ text: RawSpan, _ at: inout Int, depth: Int, _ notes: inout Notes
+  ) throws(JSONError) -> Range<Int> {
+    // Most are strings.
+    byte(text, at) == UInt8(ascii: "\"")
+      ? try scanString(text, &at) : try scanAnyValue(text, &at, depth: depth, &notes)
+  }
+
+  private static func scanAnyValue(
+    _ text: RawSpan, _ at: inout Int, depth: Int, _ notes: inout Notes
+  ) throws(JSONError) -> Range<Int> {
     let start = at
     let allowed = min(depth, depthLimit)
     var level = 0
@@ -49,21 +78,21 @@ public enum JSONScanner {
       switch byte(text, at) {
       case UInt8(ascii: "{"):
         guard level < allowed else { throw .depth(at: at) }
-        guard openContainer(text, &at, end: UInt8(ascii: "}")) else { break }
+        guard openContainer(text, &at, end: UInt8(ascii: "}"), &notes) else { break }
         level &+= 1
         objects = objects &<< 1 | 1
-        _ = try scanKey(text, &at)
+        _ = try scanKey(text, &at, &notes)
         continue
       case UInt8(ascii: "["):
         guard level < allowed else { throw .depth(at: at) }
-        guard openContainer(text, &at, end: UInt8(ascii: "]")) else { break }
+        guard openContainer(text, &at, end: UInt8(ascii: "]"), &notes) else { break }
         level &+= 1
         objects = objects &<< 1
         continue
       case UInt8(ascii: "\""): try stepOverString(text, &at)
       default: try stepOverScalar(text, &at)
       }
-      try closeContainers(text, &at, &level, &objects)
+      try closeContainers(text, &at, &level, &objects, &notes)
     } while level > 0
     return start..<at
   }
@@ -71,12 +100,12 @@ public enum JSONScanner {
   /// Behind a value: closes every container that ends here, and steps to the next value of the innermost open one.
   @inline(__always)
   private static func closeContainers(
-    _ text: RawSpan, _ at: inout Int, _ level: inout Int, _ objects: inout UInt64
+    _ text: RawSpan, _ at: inout Int, _ level: inout Int, _ objects: inout UInt64, _ notes: inout Notes
   ) throws(JSONError) {
     while level > 0 {
       let inObject = objects & 1 == 1
-      if try stepToNext(text, &at, end: inObject ? UInt8(ascii: "}") : UInt8(ascii: "]")) {
-        if inObject { _ = try scanKey(text, &at) }
+      if try stepToNext(text, &at, end: inObject ? UInt8(ascii: "}") : UInt8(ascii: "]"), &notes) {
+        if inObject { _ = try scanKey(text, &at, &notes) }
         return
       }
       level &-= 1
@@ -128,8 +157,14 @@ extension JSONScanner {
   /// `at` stands on `{` or `[`. Steps to the first item and returns true, or steps behind `end` and returns false.
   @inline(__always)
   static func openContainer(_ text: RawSpan, _ at: inout Int, end: UInt8) -> Bool {
+    var ignored = Notes()
+    return openContainer(text, &at, end: end, &ignored)
+  }
+
+  @inline(__always)
+  private static func openContainer(_ text: RawSpan, _ at: inout Int, end: UInt8, _ notes: inout Notes) -> Bool {
     at &+= 1
-    skipWhitespace(text, &at)
+    skipWhitespace(text, &at, &notes)
     guard byte(text, at) == end else { return true }
     at &+= 1
     return false
@@ -138,23 +173,42 @@ extension JSONScanner {
   /// Scans a key, its colon and the space behind it; `at` is left on the first byte of the member's value.
   @inline(__always)
   static func scanKey(_ text: RawSpan, _ at: inout Int) throws(JSONError) -> Range<Int> {
+    var ignored = Notes()
+    return try scanKey(text, &at, &ignored)
+  }
+
+  @inline(__always)
+  private static func scanKey(
+    _ text: RawSpan, _ at: inout Int, _ notes: inout Notes
+  ) throws(JSONError) -> Range<Int> {
+    let first = byte(text, at &+ 1)
+    if first == UInt8(ascii: "$") || first == UInt8(ascii: "\\") { notes.hasMarks = true }
     let key = try scanString(text, &at)
-    skipWhitespace(text, &at)
+    skipWhitespace(text, &at, &notes)
     guard byte(text, at) == UInt8(ascii: ":") else { throw .syntax(at: at) }
     at &+= 1
-    skipWhitespace(text, &at)
+    skipWhitespace(text, &at, &notes)
     return key
   }
 
   /// Behind an item: steps behind the comma to the next one and returns true, or behind `end` and returns false.
   @inline(__always)
   static func stepToNext(_ text: RawSpan, _ at: inout Int, end: UInt8) throws(JSONError) -> Bool {
-    skipWhitespace(text, &at)
+    var ignored = Notes()
+    return try stepToNext(text, &at, end: end, &ignored)
+  }
+
+  /// The same, with a note of line ends.
+  @inline(__always)
+  static func stepToNext(
+    _ text: RawSpan, _ at: inout Int, end: UInt8, _ notes: inout Notes
+  ) throws(JSONError) -> Bool {
+    skipWhitespace(text, &at, &notes)
     let found = byte(text, at)
     guard found == UInt8(ascii: ",") || found == end else { throw .syntax(at: at) }
     at &+= 1
     guard found != end else { return false }
-    skipWhitespace(text, &at)
+    skipWhitespace(text, &at, &notes)
     return true
   }
 }

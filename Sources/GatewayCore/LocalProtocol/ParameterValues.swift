@@ -14,6 +14,8 @@ struct ParameterValues: ~Copyable {
   private(set) var unknown: Range<Int>?
   /// The first key that was used twice.
   private(set) var duplicate: Range<Int>?
+  /// Of all values.
+  private var notes = JSONScanner.Notes()
   /// Offsets beyond 4 GiB, which no line reaches, are clamped: such a param is found to be wrong.
   private var starts = InlineArray<48, UInt32>(repeating: 0)
   private var ends = InlineArray<48, UInt32>(repeating: 0)
@@ -28,7 +30,7 @@ struct ParameterValues: ~Copyable {
     guard JSONScanner.openContainer(line, &at, end: UInt8(ascii: "}")) else { return }
     repeat {
       let key = try JSONScanner.scanKey(line, &at)
-      let value = try JSONScanner.scanValue(line, &at, depth: depth &- 1)
+      let value = try JSONScanner.scanValue(line, &at, depth: depth &- 1, &notes)
       add(line, key, value)
     } while try JSONScanner.stepToNext(line, &at, end: UInt8(ascii: "}"))
   }
@@ -169,8 +171,11 @@ extension ParameterValues {
     return line.extracting(range).withUnsafeBytes { [UInt8]($0) }
   }
 
-  /// Whether no string in the `args` begins like a `$…bin` key; not known when false.
-  var argsArePlain: Bool { long.map { $0.isPlain && $0.place == range(.args)?.lowerBound } ?? false }
+  /// Whether no key in the `args` begins like `$…bin`; not known when false.
+  var argsArePlain: Bool {
+    guard let long, long.place == range(.args)?.lowerBound else { return !notes.hasMarks }
+    return long.isPlain
+  }
 
   func requestID(_ name: ParameterName, _ line: RawSpan) throws(LocalError) -> RequestID? {
     guard let range = range(name) else { return nil }

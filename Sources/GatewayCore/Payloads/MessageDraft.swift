@@ -12,7 +12,7 @@ struct MessageDraft: Equatable, Sendable {
   var event: String
   /// A JSON array.
   var args: [UInt8]
-  /// No string in `args` begins like a `$…bin` key. Not known when false.
+  /// No key in `args` begins like `$…bin`. Not known when false.
   var argsArePlain = false
   /// A JSON object; nil when the program gave none.
   var kwargs: [UInt8]?

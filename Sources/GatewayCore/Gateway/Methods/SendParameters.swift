@@ -20,7 +20,7 @@ final class SendParameters: Sendable {
   let retries: Int?
   /// How long one write waits for its acknowledgement.
   let ackTimeout: Duration?
-  /// No string in `args` begins like a `$…bin` key. Not known when false.
+  /// No key in `args` begins like `$…bin`. Not known when false.
   let argsArePlain: Bool
   /// What stands for `args` in a call that brings a piece of them.
   let part: MessagePart?

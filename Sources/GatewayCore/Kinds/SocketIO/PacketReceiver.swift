@@ -39,13 +39,16 @@ final class PacketReceiver {
   func receive(text: RawSpan, from start: Int) {
     if parser == .json, decoder.isIdle, !trace.isWatched {
       if let event = SocketIOPacket.plainEvent(in: text, from: start),
-        isPlain(event.arguments, besides: event.name.count, in: text)
+        event.isLocalForm || !LocalForm.needsRewriting(text, event.arguments),
+        isShort(event.arguments, besides: event.name.count, in: text)
       {
         namespaces.member(text.extracting(event.namespace))?
           .receive(event: text.extracting(event.name), text.extracting(event.arguments), ack: event.ack)
         return
       }
-      if let answer = SocketIOPacket.plainAcknowledgement(in: text, from: start), isPlain(answer.arguments, in: text) {
+      if let answer = SocketIOPacket.plainAcknowledgement(in: text, from: start),
+        answer.isLocalForm || !LocalForm.needsRewriting(text, answer.arguments), isShort(answer.arguments, in: text)
+      {
         namespaces.member(text.extracting(answer.namespace))?.channel
           .receive(acknowledgement: answer.ack, arguments: text.extracting(answer.arguments))
         return
@@ -54,11 +57,10 @@ final class PacketReceiver {
     attempt { () throws(SocketIOProblem) in try receivePacket(text, from: start) }
   }
 
-  /// Whether arguments are in the local form and fit into a line, beside so many other bytes.
+  /// Whether arguments fit into a line, beside so many other bytes.
   @inline(__always)
-  private func isPlain(_ arguments: Range<Int>, besides count: Int = 0, in text: RawSpan) -> Bool {
-    !LocalForm.needsRewriting(text, arguments)
-      && (text.byteCount <= Limits.leastLine || count + arguments.count <= namespaces.lineLimit)
+  private func isShort(_ arguments: Range<Int>, besides count: Int = 0, in text: RawSpan) -> Bool {
+    text.byteCount <= Limits.leastLine || count + arguments.count <= namespaces.lineLimit
   }
 
   private func receivePacket(_ text: RawSpan, from start: Int) throws(SocketIOProblem) {

@@ -74,15 +74,15 @@ final class SocketIOConnector: UpstreamConnector {
   var partsLimit: Int { key.parser == .json ? .max : 1 << 20 }
 
   private func message(_ draft: MessageDraft) throws(MessageProblem) -> PreparedMessage {
-    if draft.argsArePlain,
+    if draft.argsArePlain, draft.args.count >= LineBuffer.longLine,
       let message = try SocketIOMessage.event(
         draft.event, plain: draft.args, revision: revision, parser: key.parser)
     {
       return message
     }
     return try SocketIOMessage.event(
-      draft.event, args: draft.args.span.bytes, attachmentLimit: attachmentLimit, revision: revision,
-      parser: key.parser)
+      draft.event, args: draft.args.span.bytes, arePlain: draft.argsArePlain, attachmentLimit: attachmentLimit,
+      revision: revision, parser: key.parser)
   }
 
   func prepareAnswer(_ draft: AnswerDraft) throws(MessageProblem) -> PreparedMessage {

@@ -6,12 +6,13 @@ enum SocketIOMessage {
   static let noErrors = MessageProblem.invalid(
     "an acknowledgement of Socket.IO cannot be an error: leave `error` (`--error`) out, and say it in `args`")
 
-  /// An event: its name joins the arguments in one array.
+  /// An event: its name joins the arguments in one array. `arePlain`: they are known to hold no binary data.
   static func event(
-    _ name: String, args: RawSpan, attachmentLimit: Int, revision: EngineIORevision?, parser: ParserName = .json
+    _ name: String, args: RawSpan, arePlain: Bool = false, attachmentLimit: Int, revision: EngineIORevision?,
+    parser: ParserName = .json
   ) throws(MessageProblem) -> PreparedMessage {
     if let problem = problem(withName: name, revision: revision) { throw problem }
-    return try message(name, args: args, attachmentLimit: attachmentLimit, parser: parser)
+    return try message(name, args: args, arePlain: arePlain, attachmentLimit: attachmentLimit, parser: parser)
   }
 
   /// The same for long arguments of which is known that they need no other form: they stay where they are. Nil where
@@ -78,7 +79,7 @@ enum SocketIOMessage {
   }
 
   private static func message(
-    _ name: String?, args: RawSpan, attachmentLimit: Int, parser: ParserName
+    _ name: String?, args: RawSpan, arePlain: Bool = false, attachmentLimit: Int, parser: ParserName
   ) throws(MessageProblem) -> PreparedMessage {
     guard let elements = elements(args) else { throw .invalid("args must be an array") }
     var body: [UInt8] = []
@@ -96,8 +97,12 @@ enum SocketIOMessage {
       return PreparedMessage(
         event: name ?? "", body: try MsgpackWriter.write(body.span.bytes, binaryLimit: attachmentLimit))
     }
-    let attachments = try LocalForm.write(
-      fromClient: args, elements, attachmentLimit: attachmentLimit, into: &body)
+    var attachments: [[UInt8]] = []
+    if arePlain {
+      body.append(args.extracting(elements))
+    } else {
+      attachments = try LocalForm.write(fromClient: args, elements, attachmentLimit: attachmentLimit, into: &body)
+    }
     body.append(UInt8(ascii: "]"))
     return PreparedMessage(event: name ?? "", body: body, attachments: attachments)
   }

@@ -125,6 +125,8 @@ struct SocketIOPacket: Equatable, Sendable {
     /// Empty for the main namespace.
     var namespace: Range<Int>
     var ack: UInt64?
+    /// As in the packet.
+    var isLocalForm: Bool
   }
 
   /// The event that a text is from `start` on. Nil for any other packet, for one that `init(parsing:)` finds something
@@ -137,9 +139,11 @@ struct SocketIOPacket: Equatable, Sendable {
     let namespace = Self.namespace(text, &at)
     do {
       let ack = try Self.ack(text, &at)
-      let (name, arguments) = try scanEvent(text, at)
+      var notes = JSONScanner.Notes()
+      let (name, arguments) = try scanEvent(text, at, nil, &notes)
       guard !SocketIOEventName.isReserved(text, name) else { return nil }
-      return PlainEvent(name: name, arguments: arguments, namespace: namespace, ack: ack)
+      return PlainEvent(
+        name: name, arguments: arguments, namespace: namespace, ack: ack, isLocalForm: notes == JSONScanner.Notes())
     } catch { return nil }
   }
 
@@ -149,6 +153,8 @@ struct SocketIOPacket: Equatable, Sendable {
     /// Empty for the main namespace.
     var namespace: Range<Int>
     var ack: UInt64
+    /// As in the packet.
+    var isLocalForm: Bool
   }
 
   /// The same for an acknowledgement: nil for any other packet, and for one that `init(parsing:)` finds something wrong
@@ -159,7 +165,10 @@ struct SocketIOPacket: Equatable, Sendable {
     let namespace = Self.namespace(text, &at)
     do {
       guard let ack = try Self.ack(text, &at) else { return nil }
-      return PlainAcknowledgement(arguments: try scanAcknowledgement(text, at), namespace: namespace, ack: ack)
+      var notes = JSONScanner.Notes()
+      let arguments = try scanAcknowledgement(text, at, nil, &notes)
+      return PlainAcknowledgement(
+        arguments: arguments, namespace: namespace, ack: ack, isLocalForm: notes == JSONScanner.Notes())
     } catch { return nil }
   }
 
@@ -233,7 +242,8 @@ struct SocketIOPacket: Equatable, Sendable {
 
   private static func event(_ text: RawSpan, _ start: Int, _ long: LongPacket?) throws(SocketIOFlaw) -> Content {
     do throws(JSONError) {
-      let (name, arguments) = try scanEvent(text, start, long)
+      var ignored = JSONScanner.Notes()
+      let (name, arguments) = try scanEvent(text, start, long, &ignored)
       return .event(name: name, arguments: arguments)
     } catch { throw flaw(error) }
   }
@@ -242,13 +252,14 @@ struct SocketIOPacket: Equatable, Sendable {
     _ text: RawSpan, _ start: Int, _ long: LongPacket?
   ) throws(SocketIOFlaw) -> Content {
     do throws(JSONError) {
-      return .acknowledgement(arguments: try scanAcknowledgement(text, start, long))
+      var ignored = JSONScanner.Notes()
+      return .acknowledgement(arguments: try scanAcknowledgement(text, start, long, &ignored))
     } catch { throw flaw(error) }
   }
 
   @inline(__always)
   private static func scanAcknowledgement(
-    _ text: RawSpan, _ start: Int, _ long: LongPacket? = nil
+    _ text: RawSpan, _ start: Int, _ long: LongPacket?, _ notes: inout JSONScanner.Notes
   ) throws(JSONError) -> Range<Int> {
     var at = start
     guard try openArray(text, &at) else {
@@ -256,7 +267,7 @@ struct SocketIOPacket: Equatable, Sendable {
       return at..<at
     }
     if let known = try long?.outline(text, array: start) { return at..<max(at, known.elementsEnd) }
-    let arguments = try elements(text, &at)
+    let arguments = try elements(text, &at, &notes)
     try end(text, at)
     return arguments
   }
@@ -267,7 +278,7 @@ struct SocketIOPacket: Equatable, Sendable {
 
   @inline(__always)
   private static func scanEvent(
-    _ text: RawSpan, _ start: Int, _ long: LongPacket? = nil
+    _ text: RawSpan, _ start: Int, _ long: LongPacket?, _ notes: inout JSONScanner.Notes
   ) throws(JSONError) -> (name: Range<Int>, arguments: Range<Int>) {
     do throws(JSONError) {
       if let known = try long?.outline(text, array: start) { return try event(text, known, array: start) }
@@ -281,7 +292,7 @@ struct SocketIOPacket: Equatable, Sendable {
     let name = try eventName(text, &at)
     var arguments = at..<at
     if try JSONScanner.stepToNext(text, &at, end: UInt8(ascii: "]")) {
-      arguments = try elements(text, &at)
+      arguments = try elements(text, &at, &notes)
     }
     try end(text, at)
     return (name, arguments)
@@ -323,13 +334,15 @@ struct SocketIOPacket: Equatable, Sendable {
   static let argumentsDepth = JSONScanner.depthLimit - 3
 
   /// From the element at `at` to the last one; `at` is left behind the closing bracket.
-  private static func elements(_ text: RawSpan, _ at: inout Int) throws(JSONError) -> Range<Int> {
+  private static func elements(
+    _ text: RawSpan, _ at: inout Int, _ notes: inout JSONScanner.Notes
+  ) throws(JSONError) -> Range<Int> {
     let start = at
     var last = at
     repeat {
-      _ = try JSONScanner.scanValue(text, &at, depth: argumentsDepth)
+      _ = try JSONScanner.scanValue(text, &at, depth: argumentsDepth, &notes)
       last = at
-    } while try JSONScanner.stepToNext(text, &at, end: UInt8(ascii: "]"))
+    } while try JSONScanner.stepToNext(text, &at, end: UInt8(ascii: "]"), &notes)
     return start..<last
   }
 

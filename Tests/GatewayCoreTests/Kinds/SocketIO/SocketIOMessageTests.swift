@@ -43,6 +43,15 @@ private func prepared(_ name: String, _ body: String, _ attachments: [[UInt8]] =
   #expect(throws: MessageProblem.self) { try plain("connect", "[1]") }
 }
 
+@Test func shortPlainArgumentsAreNotLookedAtAgain() throws {
+  for args in ["[]", " [ 1 , 2 ] ", #"[{"a":"$bin"}]"#] {
+    let bytes = Array(args.utf8)
+    let message = try SocketIOMessage.event(
+      "e", args: bytes.span.bytes, arePlain: true, attachmentLimit: 0, revision: .four)
+    #expect(event("e", args) == .success(message), "\(args)")
+  }
+}
+
 @Test func eventWithBinaryCarriesAttachments() {
   #expect(
     event("a", #"[{"$bin":"AQI="}]"#)

@@ -170,8 +170,10 @@ private let flawed: [(String, String)] = [
       continue
     }
     let expected = SocketIOPacket.PlainEvent(
-      name: name, arguments: arguments, namespace: packet.namespace, ack: packet.ack)
+      name: name, arguments: arguments, namespace: packet.namespace, ack: packet.ack,
+      isLocalForm: plain?.isLocalForm ?? false)
     #expect(plain == expected, "\(text.prefix(80))")
+    if plain?.isLocalForm == true { expectLocalForm(bytes, arguments) }
   }
 }
 
@@ -187,8 +189,32 @@ private let flawed: [(String, String)] = [
       continue
     }
     let expected = SocketIOPacket.PlainAcknowledgement(
-      arguments: arguments, namespace: packet.namespace, ack: ack)
+      arguments: arguments, namespace: packet.namespace, ack: ack, isLocalForm: plain?.isLocalForm ?? false)
     #expect(plain == expected, "\(text.prefix(80))")
+    if plain?.isLocalForm == true { expectLocalForm(bytes, arguments) }
+  }
+}
+
+/// Arguments that are handed on as they are would not be written otherwise.
+private func expectLocalForm(_ text: [UInt8], _ arguments: Range<Int>) {
+  var written: [UInt8] = []
+  _ = try? SocketIOForm.write(fromServer: text.span.bytes, arguments, attachments: [], into: &written)
+  #expect(written == Array(text[arguments]))
+}
+
+/// What the short way says by itself of the local form, and what it leaves to another look.
+@Test func theLocalFormOfAnEventIsKnownWithoutAnotherLook() {
+  for (arguments, isKnown) in [
+    (#""text""#, true), (#"{"a":[1,{"b":"$bin"}],"c":"\u0024bin"},"$bin",7"#, true), (#"{"a": 1 }, [ ]"#, true),
+    (#"{"$bin":"AQI="}"#, false), (#"[[{"a":1,"$$bin":2}]]"#, false), (#"{"\u0024bin":1}"#, false),
+    ("{\n\"a\":1}", false), ("[1,\r2]", false), ("[\n]", false), ("{\"a\"\n:1}", false), ("1\n,2", false),
+  ] {
+    let event = Array("42[\"name\",\(arguments)]".utf8)
+    let plainEvent = SocketIOPacket.plainEvent(in: event.span.bytes, from: 1)
+    #expect(plainEvent?.isLocalForm == isKnown, "\(arguments)")
+    let answer = Array("4317[\(arguments)]".utf8)
+    let plainAnswer = SocketIOPacket.plainAcknowledgement(in: answer.span.bytes, from: 1)
+    #expect(plainAnswer?.isLocalForm == isKnown, "\(arguments)")
   }
 }
 

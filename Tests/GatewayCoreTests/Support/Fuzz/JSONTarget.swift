@@ -19,7 +19,21 @@ enum JSONTarget {
     let text = Array(input[range])
     guard result(of: text) == .success(value) else { return "the value changed without the space around it" }
     guard result(of: Array(text.dropLast())) != .success(value) else { return "the last byte does not matter" }
-    return rewriteProblem(value) ?? partsProblem(text, value)
+    return notesProblem(text) ?? rewriteProblem(value) ?? partsProblem(text, value)
+  }
+
+  /// What is noted on the way over a value is what a look at all of it finds.
+  private static func notesProblem(_ text: [UInt8]) -> String? {
+    var (at, notes) = (0, JSONScanner.Notes())
+    _ = try? JSONScanner.scanValue(text.span.bytes, &at, depth: JSONScanner.depthLimit, &notes)
+    // In strings they are refused.
+    guard notes.hasLineEnds == text.contains(where: { $0 == 10 || $0 == 13 }) else {
+      return "line ends were noted wrongly"
+    }
+    guard !notes.hasMarks else { return nil }
+    var isMarked = false
+    MarkedObject.forEach(in: text.span.bytes, 0..<text.count) { if $0.dollars != nil { isMarked = true } }
+    return isMarked ? "a marked object was not noted" : nil
   }
 
   /// A value that comes in pieces is judged as when it is whole. The first two bytes choose the cuts and the depth.
