@@ -56,6 +56,7 @@ struct MsgpackRawWriter {
     data.withUnsafeBytes { copy($0) }
   }
 
+  @inline(__always)
   private mutating func copy(_ bytes: UnsafeRawBufferPointer) {
     precondition(bytes.count <= memory.count &- end)
     guard let source = bytes.baseAddress, let base = memory.baseAddress else { return }
