@@ -197,6 +197,7 @@ final class Fleet {
     for (place, member) in members where !isWanted(place) {
       members[place] = nil
       takeBack(member.link)
+      member.link.lives.stop()
       member.holder?.leave("the fleet shares the upstream no longer")
       member.link.roster.stop()
       wait(for: [member], until: seams.time.now + Self.leaveLimit) { [weak self] in
@@ -225,6 +226,12 @@ final class Fleet {
     let taken = withdrawals.filter { $0.place == place && $0.host == host }
     withdrawals.removeAll { one in taken.contains { $0 === one } }
     return taken
+  }
+
+  /// This host ends: it says so, and gives everything that it holds to others, as `leave`.
+  func stop(within limit: Duration, _ done: @escaping () -> Void) {
+    for member in members.values { member.link.lives.stop() }
+    leave(within: limit, done)
   }
 
   /// Gives everything that this host holds to others; `done` is called when that is known, or not to be known in time.
@@ -268,8 +275,10 @@ final class Fleet {
   }
 
   private func wait(for members: [Member], until end: MonotonicInstant, _ done: @escaping () -> Void) {
-    let mayLeave = members.contains { $0.holder?.holdsOrTakes == true && $0.link.engine.server != nil }
-    guard mayLeave, seams.time.now < end else { return done() }
+    let isOver = members.allSatisfy {
+      $0.link.engine.server == nil || $0.holder?.holdsOrTakes != true && !$0.link.lives.isStopping
+    }
+    guard !isOver, seams.time.now < end else { return done() }
     seams.timers.after(Self.look) { [weak self] in self?.wait(for: members, until: end, done) }
   }
 

@@ -89,7 +89,7 @@ final class FleetForgetting {
     switch outcome {
     case .done(.forgotten), .done(.unknown): nil
     case .done(.holds): .holds
-    case .done(.lives): link.roster.isAlive(host) == false ? .isNotAdopted : .lives
+    case .done(.lives): link.roster.isSilent(host) ? .isNotAdopted : .lives
     case .done(.waits(let count)): .waits(count)
     case .done(.left(let count)): .left(count)
     case .refused(.forbidden(let words)): .mayNotForget(words)

@@ -10,7 +10,7 @@ final class FleetHosts {
   private var term = 0
   /// The term of the look that is under way.
   private var looking: Int?
-  /// How many have not been adopted, as of the last look, or as far as the first one has come.
+  /// How many have neither been adopted nor stopped, as of the last look, or as far as the first one has come.
   private(set) var livingCount = 0
   /// The lowest version that those speak which are not silent. Nil before the first look of a term.
   private var lowestVersion: UInt64?
@@ -93,7 +93,7 @@ final class FleetHosts {
     for host in silent { if let row = portion[host] { found.silent.append((host, row)) } }
     for (host, row) in portion {
       rows[host] = row
-      guard !row.isAdopted else { continue }
+      guard !row.isAdopted, !row.details.isStopped else { continue }
       found.census.living += 1
       if row.details.mayHold, !row.details.isReluctant, !silent.contains(host) {
         found.census.willing += 1

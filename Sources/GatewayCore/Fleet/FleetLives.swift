@@ -15,6 +15,8 @@ final class FleetLives {
     didSet { if details != oldValue { tell(.rang) } }
   }
   private var reluctanceTimer: Timers.ID?
+  /// What the engine was told last of that, or was to be told in vain.
+  private var said: FleetHostDetails?
   /// Why it may not join; nil where it may, or has not asked.
   private(set) var refusal: FleetRefusal?
 
@@ -67,6 +69,16 @@ final class FleetLives {
     reluctanceTimer = timers.after(duration) { [weak self] in self?.details.isReluctant = false }
   }
 
+  /// Says that this host stops, or shares the upstream no longer: it is not to be taken for alive until `adopt` is over.
+  func stop() {
+    var last = details
+    (last.isStopped, last.mayHold) = (true, false)
+    details = last
+  }
+
+  /// Whether that is still to be said.
+  var isStopping: Bool { details.isStopped && said?.isStopped != true && presence.state != .absent }
+
   /// Says whether the server is the one that counts: as many copies as are wanted have what this host, which has a life,
   /// writes now. What it refuses it refuses as that one does.
   func proveServer(_ done: @escaping (Bool) -> Void) {
@@ -101,9 +113,11 @@ final class FleetLives {
   }
 
   private func join(behind last: UInt64) {
-    engine.run(FleetJoin(place: place, host: host, life: last, details: details)) { [weak self, host] outcome in
+    engine.run(FleetJoin(place: place, host: host, life: last, details: details)) {
+      [weak self, host, details] outcome in
       // It may have another name by now.
       guard let self, host == self.host else { return }
+      defer { noteSaid(details) }
       switch outcome {
       case .done(let joined):
         tell(.joined(joined))
@@ -122,7 +136,8 @@ final class FleetLives {
   }
 
   private func say(_ life: UInt64) {
-    engine.run(FleetAlive(place: place, host: host, life: life, details: details)) { [weak self] outcome in
+    engine.run(FleetAlive(place: place, host: host, life: life, details: details)) { [weak self, details] outcome in
+      defer { self?.noteSaid(details) }
       switch outcome {
       case .done:
         self?.tell(.heard)
@@ -131,6 +146,12 @@ final class FleetLives {
       case .refused, .unanswered, .uncopied: self?.tell(.aliveFailed)
       }
     }
+  }
+
+  /// What the host says of itself may be another since it was asked to be told.
+  private func noteSaid(_ details: FleetHostDetails) {
+    said = details
+    if details != self.details { tell(.rang) }
   }
 
   /// A step of that life was fenced: this host was taken for dead, or another daemon has its name. Its row says which.

@@ -11,6 +11,8 @@ final class FleetMoving {
     /// There is none of that name; these there are.
     case unknownHost([String])
     case mayNotHold
+    /// Its process has ended in order.
+    case isStopped
     /// It has these settings of the upstream otherwise than the fleet, and would leave the link alone.
     case differs([String])
     /// Nothing was heard of it for so long that it counts as dead.
@@ -60,6 +62,7 @@ final class FleetMoving {
     guard let host else { return roster.heirs(of: own.host).isEmpty ? .nobodyElse : nil }
     guard let known = roster.hosts[host] else { return .unknownHost(roster.hosts.keys.sorted()) }
     if host == own.host, roster.record?.holder == host { return .holdsAlready }
+    if known.details.isStopped { return .isStopped }
     if !known.details.mayHold { return .mayNotHold }
     let differences = known.details.agreement.differences(from: roster.record?.agreement ?? FleetAgreement())
     if !differences.isEmpty { return .differs(differences) }

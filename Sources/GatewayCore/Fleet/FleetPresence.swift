@@ -109,8 +109,8 @@ struct FleetSilence: Equatable, Sendable {
     var life: UInt64
     var beat: UInt64?
     var since: MonotonicInstant
-    /// It has been seen to change.
-    var isHeard = false
+    /// When it was heard last: when it was seen to change. Nil where it never was.
+    var heard: MonotonicInstant?
   }
 
   let adopt: Duration
@@ -123,12 +123,12 @@ struct FleetSilence: Equatable, Sendable {
   mutating func look(_ hosts: [String: FleetHostRow], at now: MonotonicInstant) -> [String] {
     var silent: [String] = []
     for (host, row) in hosts {
-      if row.isAdopted {
-        sights[host] = nil
-      } else if let sight = sights[host], sight.life == row.life, sight.beat == row.beat {
-        if sight.since + adopt <= now { silent.append(host) }
+      let last = sights[host]
+      if let last, last.life == row.life, last.beat == row.beat {
+        if !row.isAdopted, last.since + adopt <= now { silent.append(host) }
       } else {
-        sights[host] = Sight(life: row.life, beat: row.beat, since: now, isHeard: sights[host] != nil)
+        let heard = row.isAdopted ? last?.heard : last == nil ? nil : now
+        sights[host] = Sight(life: row.life, beat: row.beat, since: now, heard: heard)
       }
     }
     return silent.sorted()
@@ -136,9 +136,9 @@ struct FleetSilence: Equatable, Sendable {
 
   /// A host was heard elsewhere.
   mutating func hear(_ host: String, at now: MonotonicInstant) {
-    guard sights[host] != nil else { return }
+    guard sights[host]?.beat != nil else { return }
     sights[host]?.since = now
-    sights[host]?.isHeard = true
+    sights[host]?.heard = now
   }
 
   /// A host is being adopted: it is looked at anew.
@@ -147,12 +147,12 @@ struct FleetSilence: Equatable, Sendable {
   /// Whether a host has said something within the time in which it has to; nil as long as it was seen only once, and not for
   /// that long.
   func isAlive(_ host: String, at now: MonotonicInstant) -> Bool? {
-    guard let sight = sights[host], now < sight.since + adopt else { return false }
-    return sight.isHeard ? true : nil
+    guard let sight = sights[host], sight.beat != nil, now < sight.since + adopt else { return false }
+    return sight.heard == nil ? nil : true
   }
 
-  /// When a host was heard last; nil where it never was.
-  func heard(_ host: String) -> MonotonicInstant? { sights[host].flatMap { $0.isHeard ? $0.since : nil } }
+  /// When a host was heard last, also where it was adopted since; nil where it never was.
+  func heard(_ host: String) -> MonotonicInstant? { sights[host]?.heard }
 
   /// The engine was away: none of them could be heard.
   mutating func forgetAll() { sights = [:] }

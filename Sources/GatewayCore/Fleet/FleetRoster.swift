@@ -163,7 +163,13 @@ final class FleetRoster {
   // MARK: - What is known
 
   /// Whether a host lives; nil as long as it was seen only once, and not for long enough, or no host was looked at.
-  func isAlive(_ name: String) -> Bool? { hosts.isEmpty ? nil : silence.isAlive(name, at: lostAt ?? timers.now) }
+  func isAlive(_ name: String) -> Bool? {
+    guard !hosts.isEmpty else { return nil }
+    return hosts[name]?.details.isStopped == true ? false : silence.isAlive(name, at: lostAt ?? timers.now)
+  }
+
+  /// Whether nothing was heard of a host for so long that it is taken for dead, stopped or not.
+  func isSilent(_ name: String) -> Bool { silence.isAlive(name, at: lostAt ?? timers.now) == false }
 
   /// Hosts that are not known to be dead.
   var present: [String] { hosts.keys.filter { isAlive($0) != false }.sorted() }

@@ -276,6 +276,7 @@ extension LocalError {
       self = .invalid(
         "host",
         "\(name) may not hold: it has `hold = \"never\"`, or has left ('fleet.leave'); reload it, or name another.")
+    case .isStopped: self = .invalid("host", "\(name) was stopped; start it, or name another.")
     case .differs(let names):
       let settings = names.map { FleetAgreement.setting($0, of: upstream) }.joined(separator: ", ")
       self = .invalid(

@@ -147,6 +147,8 @@ enum FleetDocument {
       $0.bool(details.contains { $0.mayHold })
       $0.key("alive")
       if lives.contains(true) { $0.bool(true) } else if lives.contains(nil) { $0.null() } else { $0.bool(false) }
+      $0.key("stopped")
+      $0.bool(host != fleet.host && !details.isEmpty && details.allSatisfy { $0.isStopped })
       $0.member("heard", known.compactMap { $0.roster.silence(of: host) }.min()?.milliseconds)
       $0.key("here")
       $0.bool(host == fleet.host)
@@ -202,8 +204,10 @@ enum FleetDocument {
     .always("host", .text), .always("version", .optional(.text), "Of its gatewayd."),
     .always("speaks", .optional(.count), "The version of the fleet's protocol that it speaks."),
     .always("may_hold", .boolean),
-    .always("alive", .optional(.boolean), "Null where it was seen only once, and not for long enough, or not at all."),
-    .always("heard", .optional(.count), "Milliseconds since it was heard."),
+    .always("alive", .optional(.boolean), "Null as long as it was seen only once, which says nothing, or not at all."),
+    .always("stopped", .boolean, "Whether it has said that it ends, and was not started since."),
+    .always(
+      "heard", .optional(.count), "Milliseconds since it was heard; null where it was not since this host looks."),
     .always("here", .boolean, "Whether it is this host."),
     .always(
       "upstreams",

@@ -298,11 +298,11 @@ public final class Gateway {
       guard let gateway = reference.object else { return finished() }
       gateway.stopped(kept)
       guard let fleet = gateway.upstreams.fleet else { return finished() }
-      fleet.leave(within: Self.leaveLimit, finished)
+      fleet.stop(within: Self.leaveLimit, finished)
     }
   }
 
-  /// How long a holder that stops waits for its fleet.
+  /// How long a host that stops waits for its fleet.
   private static let leaveLimit: Duration = .seconds(1)
 
   private func stopped(_ kept: Int) {

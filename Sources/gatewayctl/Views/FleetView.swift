@@ -61,6 +61,7 @@ struct FleetView {
 
   private func state(_ host: JSONValue) -> Table.Cell {
     if host["here"]?.boolValue == true { return .init("here", .good) }
+    if host["stopped"]?.boolValue == true { return .init("stopped", .waiting) }
     switch host["alive"]?.boolValue {
     case true?: return .init("alive", .good)
     case false?: return .init("silent", .bad)

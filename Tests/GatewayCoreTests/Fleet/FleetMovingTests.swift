@@ -82,6 +82,16 @@ import Testing
     #expect(problem(to: "b") == .isSilent)
   }
 
+  @Test func aHostThatWasStoppedInOrderIsNoHostToMoveTo() {
+    scene.take("a")
+    join("b")
+    var stopped = FleetHostDetails(mayHold: false)
+    stopped.isStopped = true
+    scene.run(FleetAlive(place: scene.place, host: "b", life: 1, details: stopped))
+    #expect(problem(to: "b") == .isStopped)
+    #expect(problem(to: nil) == .nobodyElse)
+  }
+
   @Test func aMoveWithoutTheRightToItIsNotSaidToBeALostConnection() {
     join("b")
     scene.take("a")

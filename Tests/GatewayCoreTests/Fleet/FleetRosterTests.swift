@@ -81,7 +81,38 @@ import Testing
     #expect(roster.heirs(of: "a") == [])
     join("b")
     look()
-    #expect(roster.isAlive("b") == nil)
+    #expect(roster.isAlive("b") == true)
+  }
+
+  @Test func itIsStillToldHowLongAgoAHostWasHeardOnceItWasAdopted() {
+    let own = scene.take("a")
+    join("b")
+    look()
+    alive("b")
+    look()
+    scene.turn(by: .seconds(31))
+    scene.run(FleetAdopt(place: scene.place, own: own, host: "b", life: 1, beat: 1))
+    look()
+    scene.turn(by: .seconds(60))
+    #expect(roster.isAlive("b") == false)
+    #expect(roster.silence(of: "b") == .seconds(91))
+  }
+
+  @Test func aHostThatWasStoppedInOrderIsNotAliveUntilItsNextProcessIs() {
+    join("b")
+    look()
+    alive("b")
+    look()
+    #expect(roster.isAlive("b") == true && roster.heirs(of: "a") == ["b"])
+    var stopped = FleetHostDetails(mayHold: false)
+    stopped.isStopped = true
+    scene.run(FleetAlive(place: scene.place, host: "b", life: 1, details: stopped))
+    look()
+    #expect(roster.isAlive("b") == false && roster.heirs(of: "a") == [] && roster.presentCount == 0)
+    #expect(!roster.isSilent("b"))
+    join("b")
+    look()
+    #expect(roster.isAlive("b") == true && roster.heirs(of: "a") == ["b"])
   }
 
   @Test func whatCouldNotBeHeardIsNotSilent() {

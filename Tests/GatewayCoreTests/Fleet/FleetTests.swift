@@ -204,6 +204,24 @@ import Testing
       reports.dropFirst(3) == [.gaveUp(upstream: "u", namespace: "/", term: 3, why: "another host has taken it")])
   }
 
+  @Test func aHostThatStopsSaysSoAndIsNoHostThatMayHold() throws {
+    scene.turn(by: .seconds(5))
+    var isStopped = false
+    fleet.stop(within: .seconds(1)) { isStopped = true }
+    #expect(!isStopped)
+    scene.turn(by: .milliseconds(900))
+    let row = try #require(scene.store.hostRow(place.key(.hosts), "b"))
+    #expect(isStopped && row.details.isStopped && !row.details.mayHold && !row.isAdopted)
+    #expect(scene.store.text(place.key(.lease), "holder") == "")
+  }
+
+  @Test func aHostThatSharesAnUpstreamNoLongerIsNotTakenForAliveThere() {
+    scene.turn(by: .seconds(5))
+    fleet.keep { _ in false }
+    scene.turn(by: .milliseconds(100))
+    #expect(scene.store.hostRow(place.key(.hosts), "b")?.details.isStopped == true)
+  }
+
   @Test func aPasswordFileThatCannotBeReadAtTheStartIsReported() throws {
     var options = FleetOptions()
     (options.name, options.host, options.password) = ("f", "b", .file("/no/password"))

@@ -5,9 +5,12 @@ import Testing
 
 /// What `gatewayctl fleet` shows on a terminal.
 @Suite struct FleetViewTests {
-  private func text(redis: String) throws -> String {
+  private func text(
+    redis: String = #"{"state":"working","server":"r1:6379","rtt":0.4}"#, isStopped: Bool = false
+  ) throws -> String {
     let host =
-      #"{"host":"edge-17","version":"1.1.0","may_hold":true,"alive":true,"heard":2100,"here":false,"#
+      #"{"host":"edge-17","version":"1.1.0","may_hold":true,"alive":\#(!isStopped),"stopped":\#(isStopped),"#
+      + #""heard":2100,"here":false,"#
       + #""upstreams":[{"upstream":"chat","namespace":"/","holds":true,"differs":[]}]}"#
     let upstream =
       #"{"upstream":"chat","namespace":"/","holder":"edge-17","term":1795232601218,"since":0,"#
@@ -28,6 +31,10 @@ import Testing
     chat      edge-17  2 h  1795232601218  up    e7     2
 
     """
+
+  @Test func aHostThatWasStoppedInOrderIsShownAsSuch() throws {
+    #expect(try text(isStopped: true).contains("edge-17  stopped  2 s "))
+  }
 
   @Test func theConversationIsNoColumn() throws {
     let shown = try text(redis: #"{"state":"working","server":"r1:6379","rtt":0.4,"detail":null}"#)

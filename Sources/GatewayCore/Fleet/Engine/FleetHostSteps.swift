@@ -239,6 +239,8 @@ struct FleetHostDetails: Equatable, Sendable {
   var prefers = false
   /// It has given the lease away a moment ago, because it did not reach the server.
   var isReluctant = false
+  /// Its process has ended in order, or shares the upstream no longer: it says nothing more. Such a host may not hold.
+  var isStopped = false
   /// A program needs the upstream.
   var wants = false
   /// What it has read of the events.
@@ -256,6 +258,7 @@ struct FleetHostDetails: Equatable, Sendable {
     fields.add("m", if: mayHold)
     fields.add("p", if: prefers)
     fields.add("y", if: isReluctant)
+    fields.add("s", if: isStopped)
     fields.add("w", if: wants)
     fields.add("r", read.description)
     if !release.isEmpty { fields.add("g", release) }
@@ -278,7 +281,7 @@ struct FleetHostDetails: Equatable, Sendable {
     self.read = read
     (release, instance) = (fields.text("g") ?? "", fields.text("i") ?? "")
     agreement = FleetAgreement(fields.text("d") ?? "")
-    (prefers, isReluctant) = (fields.has("p"), fields.has("y"))
+    (prefers, isReluctant, isStopped) = (fields.has("p"), fields.has("y"), fields.has("s"))
   }
 }
 

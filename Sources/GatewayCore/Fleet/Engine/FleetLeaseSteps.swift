@@ -92,7 +92,7 @@ struct FleetBeat: FleetStep {
 
 /// What the holder has counted among the hosts.
 struct FleetCensus: Equatable, Sendable {
-  /// Those that have not been adopted.
+  /// Those that have neither been adopted nor stopped.
   var living: Int
   /// Those that would take the lease.
   var willing = 0
