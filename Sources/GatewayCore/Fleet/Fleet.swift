@@ -21,6 +21,8 @@ final class Fleet {
   var takenName: String? { namesake?.name }
   /// It holds nothing until it is told so.
   private(set) var abstains = false
+  /// It ends.
+  private(set) var isStopping = false
   /// The version of this gatewayd, for people.
   var release = ""
   /// Tells this process from another one of the same name.
@@ -140,7 +142,7 @@ final class Fleet {
 
   private func details(_ agreement: FleetAgreement) -> FleetHostDetails {
     var details = FleetHostDetails(version: FleetWire.versions.upperBound, mayHold: options.hold.mayHold && !abstains)
-    details.prefers = options.hold == .prefer
+    (details.prefers, details.answers) = (options.hold == .prefer, true)
     (details.release, details.instance, details.agreement) = (release, instance, agreement)
     return details
   }
@@ -230,6 +232,7 @@ final class Fleet {
 
   /// This host ends: it says so, and gives everything that it holds to others, as `leave`.
   func stop(within limit: Duration, _ done: @escaping () -> Void) {
+    isStopping = true
     for member in members.values { member.link.lives.stop() }
     leave(within: limit, done)
   }
@@ -240,29 +243,12 @@ final class Fleet {
     wait(for: Array(members.values), until: seams.time.now + limit, done)
   }
 
-  /// Gives everything that this host holds to others, as `leave`, and takes no lease from now on until it is told so. Not
-  /// where no other host may hold: `done` hears which upstreams went, or what is in the way of one.
+  /// Gives everything that this host holds to others, and takes no lease from now on until it is told so. Not where no other
+  /// host could take it, or does: `done` hears which upstreams went, or what is in the way of one.
   func retire(
     within limit: Duration, _ done: @escaping (Result<[FleetPlace], FleetRetirementProblem>) -> Void
   ) {
-    let held = places.filter { members[$0]?.holder?.holds == true }
-    look(at: held[...]) { [weak self] in
-      guard let self else { return }
-      for place in held {
-        guard let engine = members[place]?.link.engine, engine.server == nil else { continue }
-        let failure = engine.failure ?? UpstreamFailure(.unreachable, "no server of the fleet is reached")
-        return done(.failure(FleetRetirementProblem(place: place, problem: .notReached(failure))))
-      }
-      for place in held where members[place]?.link.roster.heirs(of: host).isEmpty != false {
-        return done(.failure(FleetRetirementProblem(place: place, problem: .nobodyElse)))
-      }
-      abstain(true)
-      leave(within: limit) { [weak self] in
-        guard let self else { return }
-        let left = held.first { self.members[$0]?.holder?.holds == true }
-        done(left.map { .failure(FleetRetirementProblem(place: $0, problem: .tooLate)) } ?? .success(held))
-      }
-    }
+    FleetRetirement(self, timers: seams.timers, done).start(within: limit)
   }
 
   /// Looks at all leases and hosts now; `done` is called once, later or at once, whatever came of it.
@@ -283,12 +269,6 @@ final class Fleet {
   }
 
   private static let look: Duration = .milliseconds(5)
-}
-
-/// Why a host cannot give up what it holds.
-struct FleetRetirementProblem: Error, Equatable {
-  var place: FleetPlace
-  var problem: FleetMoving.Problem
 }
 
 /// What a connection is to its fleet.

@@ -125,7 +125,10 @@ final class FleetHolder {
     runner.leave(why)
   }
 
-  /// The same, because the server is not reached. False where no other host would take it.
+  /// Takes the lease again that it has given back, where no other host has.
+  func takeBack() { runner.tell(.takeBack) }
+
+  /// Gives it away because the server is not reached. False where no other host would take it.
   private func yield() -> Bool {
     guard runner.isHolding, hosts.isOtherWilling else { return false }
     onYield()

@@ -71,6 +71,8 @@ struct FleetLease: Equatable, Sendable {
     /// The server's machine has all bytes, and the link is closed.
     case drained
     case released
+    /// What this host has given back, and left to others, it may take again at once.
+    case takeBack
     /// The time of the last `wake` has come.
     case rang
   }
@@ -154,6 +156,7 @@ struct FleetLease: Equatable, Sendable {
     case .leave: return leave(now)
     case .drained: return drained(now)
     case .released: return released(now)
+    case .takeBack: return takeBack()
     case .rang: return rang(now)
     }
   }
@@ -347,6 +350,12 @@ struct FleetLease: Equatable, Sendable {
   private mutating func released(_ now: MonotonicInstant) -> [Action] {
     guard case .leaving(_, isDrained: true) = state else { return [] }
     return [.end] + watch(now) + [.wake(now + claim.pause)]
+  }
+
+  private mutating func takeBack() -> [Action] {
+    claim.reluctantUntil = nil
+    guard case .watching = state, run != nil else { return [] }
+    return [.look]
   }
 
   // MARK: - Time

@@ -26,6 +26,8 @@ final class FleetLink {
   private var namesake: String?
   /// The one that was seen last.
   private var holder: String?
+  /// How often hosts had been asked whether they live when the lease was seen last.
+  private var asks: UInt64?
 
   /// Its lives have numbers behind `life`, by the clock: a failover may undo the last ones of an earlier process, whose
   /// numbers the holder knows.
@@ -43,6 +45,7 @@ final class FleetLink {
     roster.onLook = { [weak self] in
       self?.lookedAtLease()
       self?.lives.lookAtOwnRow()
+      self?.answer()
       self?.noteHolder()
       self?.onLook()
     }
@@ -151,6 +154,14 @@ final class FleetLink {
     if objection != nil { return object() }
     channel?.lifeBegan()
     if before != nil { tellWay() }
+  }
+
+  /// Says that this host lives, where it was asked since the last look.
+  private func answer() {
+    guard let record = roster.record else { return }
+    defer { asks = record.asks }
+    guard let asks, asks != record.asks else { return }
+    if record.asked == host || record.asked == "*" && lives.details.mayHold { lives.say() }
   }
 
   private func noteHolder() {

@@ -69,6 +69,9 @@ final class FleetLives {
     reluctanceTimer = timers.after(duration) { [weak self] in self?.details.isReluctant = false }
   }
 
+  /// Says now that this host lives.
+  func say() { tell(.rang) }
+
   /// Says that this host stops, or shares the upstream no longer: it is not to be taken for alive until `adopt` is over.
   func stop() {
     var last = details

@@ -20,8 +20,12 @@ final class FleetMoving {
     case holdsAlready
     /// No other host may hold.
     case nobodyElse
+    /// None of those that could have it has said that it lives when it was asked.
+    case noAnswer
     /// Another one was faster.
     case tookOther(String)
+    /// No other has taken it, so that the one which gave it away has it again.
+    case cameBack(String)
     /// No host has taken it in time.
     case tooLate
   }
@@ -32,6 +36,7 @@ final class FleetMoving {
   private var done: ((Result<FleetOwn, Problem>) -> Void)?
   private var end: MonotonicInstant
   private var old: FleetOwn?
+  private var readiness: FleetReadiness?
 
   init(_ link: FleetLink, to host: String?) {
     self.link = link
@@ -44,12 +49,13 @@ final class FleetMoving {
   /// `done` is called once, later, unless it is cancelled before.
   func start(_ done: @escaping (Result<FleetOwn, Problem>) -> Void) {
     self.done = done
-    // The holder hears it within a third of a lease, and has a second for its last bytes; then hosts may wait for a lease.
-    end = link.timers.now + lease * 4 + .seconds(2)
     link.roster.refresh { [weak self] in self?.checked() }
   }
 
-  func cancel() { done = nil }
+  func cancel() {
+    done = nil
+    readiness?.cancel()
+  }
 
   private func finish(_ result: Result<FleetOwn, Problem>) {
     let done = done
@@ -74,7 +80,17 @@ final class FleetMoving {
     guard let record = link.roster.record else { return finish(.failure(unreached)) }
     guard let own = record.own else { return finish(.failure(.neverHeld)) }
     if let problem = Self.problem(with: host, instead: own, in: link.roster) { return finish(.failure(problem)) }
+    let readiness = FleetReadiness(link, own, of: host.map { [$0] } ?? link.roster.heirs(of: own.host))
+    self.readiness = readiness
+    readiness.start { [weak self] problem in
+      if let problem { self?.finish(.failure(problem)) } else { self?.move(own) }
+    }
+  }
+
+  private func move(_ own: FleetOwn) {
     old = own
+    // The holder hears it within a third of a lease, and has a second for its last bytes; then hosts may wait for a lease.
+    end = link.timers.now + lease * 4 + .seconds(2)
     link.engine.run(FleetMove(place: link.place, own: own, host: host)) { [weak self] outcome in
       guard let self else { return }
       switch outcome {
@@ -98,9 +114,9 @@ final class FleetMoving {
   private func look() {
     guard done != nil else { return }
     if let own = link.roster.record?.own, own != old {
-      // Where no other takes it, the one that gave it away has it again.
-      let isMeant = host.map { $0 == own.host } ?? (own.host != old?.host)
-      return finish(isMeant ? .success(own) : .failure(.tookOther(own.host)))
+      let cameBack = own.host == old?.host
+      let isMeant = host.map { $0 == own.host } ?? !cameBack
+      return finish(isMeant ? .success(own) : .failure(cameBack ? .cameBack(own.host) : .tookOther(own.host)))
     }
     guard link.timers.now < end else { return finish(.failure(.tooLate)) }
     link.timers.after(lease / 16) { [weak self] in

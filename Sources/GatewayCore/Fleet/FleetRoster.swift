@@ -78,7 +78,8 @@ final class FleetRoster {
     readLease(done)
   }
 
-  private var leaseInterval: Duration { max(lease / 3, Self.leaseShare * Int(clamping: record?.hosts ?? 0)) }
+  /// How often each host looks at the lease.
+  var leaseInterval: Duration { max(lease / 3, Self.leaseShare * Int(clamping: record?.hosts ?? 0)) }
 
   /// Whether it looks at all hosts now and then.
   private var watches: Bool {
@@ -228,6 +229,9 @@ struct FleetLeaseRecord: Equatable, Sendable {
   var holder: String?
   /// The host that is to take it next, `*` for any other than the present one; empty where nobody has said so.
   var next = ""
+  /// How often hosts were asked whether they live, and which was asked last; `*` for any that may hold.
+  var asks: UInt64 = 0
+  var asked = ""
   /// When the term began by the clock of its holder, in milliseconds since 1970.
   var since: UInt64?
   var conversation: UInt64 = 0
@@ -260,6 +264,7 @@ struct FleetLeaseRecord: Equatable, Sendable {
     (conversation, isOpen) = (number("c") ?? 0, text("open") == "1")
     (epoch, sequence, version) = (text("epoch") ?? "", number("seq") ?? 0, number("v"))
     (agreement, hosts) = (FleetAgreement(text("config") ?? ""), number("hosts"))
+    (asks, asked) = (number("asks") ?? 0, text("ask") ?? "")
     (willing, isPreferred) = (number("may"), text("prefer") == "1")
     if holder?.isEmpty == false, let trouble = rows["why"].flatMap({ FleetTrouble($0) }), trouble.own == own {
       self.trouble = trouble

@@ -292,6 +292,19 @@ extension LocalError {
         .conflict,
         "No other host may have the link of '\(upstream)'; start one whose `hold` is \"may\" and whose settings are those of the fleet, or wait for it."
       )
+    case .noAnswer:
+      let (who, remedy) =
+        host.map { ("\($0) did not answer", "start it, or name another") }
+        ?? ("no other host that may have it answered", "start one")
+      self.init(
+        .conflict,
+        "The link of '\(upstream)' stays where it is: \(who) when it was asked whether it lives, as one that was killed or does not reach Redis; \(remedy)."
+      )
+    case .cameBack(let holder):
+      self.init(
+        .conflict,
+        "\(host.map { "\($0) has not" } ?? "No other host has") taken the link of '\(upstream)' in time, and \(holder) has it again; see what 'gatewayctl fleet' and the logs of the others say before you order it once more."
+      )
     case .tookOther(let other):
       self.init(
         .conflict, "\(other) has taken the link of '\(upstream)', and not \(host ?? "another host"); order it again.")

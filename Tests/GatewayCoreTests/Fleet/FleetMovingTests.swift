@@ -141,8 +141,58 @@ import Testing
     #expect(release(own) == "*")
     scene.take("b")
     scene.turn(by: .seconds(1))
-    #expect(heard.result == .failure(.tookOther("b")))
+    #expect(heard.result == .failure(.cameBack("b")))
     _ = moving
+  }
+
+  /// A host that says that it lives when it is asked.
+  private var answering: FleetHostDetails {
+    var details = FleetHostDetails()
+    details.answers = true
+    return details
+  }
+
+  @Test(arguments: ["b", nil] as [String?])
+  func aLinkStaysWhereItIsWhereTheOtherHostWasKilledAMomentAgo(_ host: String?) {
+    scene.run(FleetJoin(place: scene.place, host: "b", life: 0, details: answering))
+    let own = scene.take("a")
+    let heard = Heard()
+    let moving = move(to: host, heard)
+    #expect(heard.result == nil)
+    scene.turn(by: .milliseconds(2_500))
+    #expect(heard.result == .failure(.noAnswer))
+    #expect(scene.run(FleetBeat(place: scene.place, own: own))?.next == "")
+    let error = LocalError(FleetMoving.Problem.noAnswer, of: "chat", to: host)
+    #expect(error.message.hasPrefix("The link of 'chat' stays where it is: \(host ?? "no other host") "))
+    _ = moving
+  }
+
+  @Test func aHostThatAnswersWhenItIsAskedHasTheLinkInTheEnd() {
+    scene.run(FleetJoin(place: scene.place, host: "b", life: 0, details: answering))
+    let own = scene.take("a")
+    let heard = Heard()
+    let moving = move(to: "b", heard)
+    #expect(scene.store.text(scene.place.key(.lease), "ask") == "b")
+    #expect(scene.run(FleetBeat(place: scene.place, own: own))?.next == "")
+    scene.run(FleetAlive(place: scene.place, host: "b", life: 1, details: answering))
+    scene.turn(by: .milliseconds(200))
+    #expect(release(own) == "b")
+    scene.take("b")
+    scene.turn(by: .seconds(1))
+    #expect(heard.result == .success(FleetOwn(term: 2, host: "b")))
+    _ = moving
+  }
+
+  @Test(arguments: ["a", "*", "c"])
+  func aHostThatIsAskedSaysThatItLives(_ asked: String) throws {
+    let own = scene.take("b")
+    scene.turn(by: .seconds(2))
+    let hosts = scene.place.key(.hosts)
+    let before = try #require(scene.store.hostRow(hosts, "a")?.beat)
+    scene.run(FleetMove(place: scene.place, own: own, host: asked == "*" ? nil : asked, isQuestion: true))
+    scene.turn(by: .milliseconds(1_100))
+    #expect(scene.store.hostRow(hosts, "a")?.beat == (asked == "c" ? before : before + 1))
+    #expect(scene.store.text(scene.place.key(.lease), "next") == nil)
   }
 
   @Test func aHolderThatDoesNotLeaveIsWaitedForInVain() {

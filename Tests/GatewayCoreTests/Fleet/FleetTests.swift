@@ -244,8 +244,35 @@ import Testing
     scene.engine.cut()
     var result: Result<[FleetPlace], FleetRetirementProblem>?
     fleet.retire(within: .seconds(5)) { result = $0 }
-    scene.turn(by: .seconds(6))
+    scene.turn(by: .seconds(1))
+    #expect(result == nil && scene.store.text(place.key(.lease), "holder") == "")
+    scene.take("z")
+    scene.turn(by: .seconds(1))
     #expect(try result?.get() == [place])
-    #expect(scene.store.text(place.key(.lease), "holder") == "")
+  }
+
+  /// What `retire` says, and which problem that is.
+  private func retire(with details: FleetHostDetails, for duration: Duration) -> FleetMoving.Problem? {
+    scene.turn(by: .seconds(5))
+    scene.run(FleetJoin(place: place, host: "z", life: 0, details: details))
+    var problem: FleetMoving.Problem?
+    fleet.retire(within: .seconds(5)) { if case .failure(let failure) = $0 { problem = failure.problem } }
+    scene.turn(by: duration)
+    return problem
+  }
+
+  @Test func aHostThatLeavesTakesBackWhatNoOtherHostTakes() {
+    // Of an earlier version, which was killed.
+    #expect(retire(with: FleetHostDetails(), for: .seconds(10)) == .cameBack("b"))
+    #expect(scene.store.text(place.key(.lease), "holder") == "b" && !fleet.abstains)
+    let error = LocalError(FleetMoving.Problem.cameBack("b"), of: "u", to: nil)
+    #expect(error.message.hasPrefix("No other host has taken the link of 'u' in time, and b has it again;"))
+  }
+
+  @Test func aHostWhoseOnlyHeirWasKilledAMomentAgoDoesNotLeave() {
+    var details = FleetHostDetails()
+    details.answers = true
+    #expect(retire(with: details, for: .seconds(3)) == .noAnswer)
+    #expect(fleet.holder(of: place)?.lease.own?.term == 1 && !fleet.abstains)
   }
 }

@@ -241,6 +241,8 @@ struct FleetHostDetails: Equatable, Sendable {
   var isReluctant = false
   /// Its process has ended in order, or shares the upstream no longer: it says nothing more. Such a host may not hold.
   var isStopped = false
+  /// It says that it lives when it is asked.
+  var answers = false
   /// A program needs the upstream.
   var wants = false
   /// What it has read of the events.
@@ -259,6 +261,7 @@ struct FleetHostDetails: Equatable, Sendable {
     fields.add("p", if: prefers)
     fields.add("y", if: isReluctant)
     fields.add("s", if: isStopped)
+    fields.add("a", if: answers)
     fields.add("w", if: wants)
     fields.add("r", read.description)
     if !release.isEmpty { fields.add("g", release) }
@@ -282,6 +285,7 @@ struct FleetHostDetails: Equatable, Sendable {
     (release, instance) = (fields.text("g") ?? "", fields.text("i") ?? "")
     agreement = FleetAgreement(fields.text("d") ?? "")
     (prefers, isReluctant, isStopped) = (fields.has("p"), fields.has("y"), fields.has("s"))
+    answers = fields.has("a")
   }
 }
 

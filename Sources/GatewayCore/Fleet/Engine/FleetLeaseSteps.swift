@@ -148,7 +148,8 @@ struct FleetBeaten: Equatable, Sendable {
   var next = ""
 }
 
-/// The lease is to go to another host: its holder hears it with its next beat, and gives it back.
+/// The lease is to go to another host: its holder hears it with its next beat, and gives it back. Or hosts are asked first
+/// whether they live.
 struct FleetMove: FleetStep {
   static let name = FleetStepName.move
   var place: FleetPlace
@@ -156,10 +157,12 @@ struct FleetMove: FleetStep {
   var own: FleetOwn
   /// The host that alone may take it; nil: any other.
   var host: String?
+  /// It is not to go yet: who could have it is to say that it lives.
+  var isQuestion = false
 
   var keys: [FleetKey] { [place.key(.lease)] }
-  var arguments: [[UInt8]] { Array(texts: own.text, host ?? "*") }
-  static func result(_ reply: FleetReply) -> Bool? { number(reply).map { $0 == 1 } }
+  var arguments: [[UInt8]] { Array(texts: own.text, host ?? "*", isQuestion ? "1" : "") }
+  static func result(_ reply: FleetReply) -> Bool? { number(reply).map { $0 > 0 } }
 }
 
 /// The holder leaves in order: another host may take the lease at once.

@@ -122,6 +122,10 @@ enum FleetScripts {
     """
 
   private static let move = """
+    if ARGV[3] == '1' then
+      redis.call('HSET', KEYS[1], 'ask', ARGV[2])
+      return redis.call('HINCRBY', KEYS[1], 'asks', 1)
+    end
     redis.call('HSET', KEYS[1], 'next', ARGV[2])
     return 1
     """

@@ -34,6 +34,14 @@ extension FleetEngineCase {
       #expect(try bench.step(FleetRelease(place: bench.place, own: FleetOwn(term: 1, host: "a"))) == .done(true))
       #expect(try bench.rows(.lease)["holder"] == [])
     },
+    FleetEngineCase("a question whether hosts live does not move the lease") { bench throws in
+      _ = try bench.take("a")
+      let (place, own) = (bench.place, FleetOwn(term: 1, host: "a"))
+      #expect(try bench.step(FleetMove(place: place, own: own, host: "c", isQuestion: true)) == .done(true))
+      #expect(try bench.step(FleetMove(place: place, own: own, isQuestion: true)) == .done(true))
+      let record = FleetLeaseRecord(try bench.rows(.lease))
+      #expect(record.asks == 2 && record.asked == "*" && record.next == "")
+    },
     FleetEngineCase("a lease that is to move is taken by the named host alone, or by one that is late") {
       bench throws in
       _ = try bench.take("a")

@@ -35,6 +35,10 @@ extension FleetStore {
         ])
       if !texts[4].isEmpty { set(keys[0], ["hosts": texts[4], "may": texts[5], "prefer": texts[6]]) }
       return .reply(.array([.integer(Int64(beat)), .bytes(Array((text(keys[0], "next") ?? "").utf8))]))
+    case .move where texts[2] == "1":
+      let asks = number(keys[0], "asks") + 1
+      set(keys[0], ["ask": texts[1], "asks": String(asks)])
+      return .reply(.integer(Int64(asks)))
     case .move:
       set(keys[0], ["next": texts[1]])
       return .reply(.integer(1))

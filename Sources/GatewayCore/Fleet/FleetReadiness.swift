@@ -1,0 +1,69 @@
+/// One question to other hosts whether they could take the link of an upstream now: who was killed a moment ago counts as alive
+/// until `adopt` is over, and has nothing against it. The lease has the question, and a host that reads it there says that it
+/// lives. Hosts of earlier versions do not, and are taken at their last word.
+final class FleetReadiness {
+  private let link: FleetLink
+  private let own: FleetOwn
+  private let hosts: [String]
+  /// What was seen of them before.
+  private let before: [String: FleetHostRow]
+  private var done: ((FleetMoving.Problem?) -> Void)?
+  private var end: MonotonicInstant
+
+  /// Most whose answers are looked for.
+  private static let limit = 64
+
+  /// - Parameter hosts: each of them may hold, as far as is known.
+  init(_ link: FleetLink, _ own: FleetOwn, of hosts: [String]) {
+    let hosts = Array(hosts.prefix(Self.limit))
+    (self.link, self.own, self.hosts) = (link, own, hosts)
+    before = link.roster.hosts.filter { hosts.contains($0.key) }
+    end = link.timers.now
+  }
+
+  /// `done` is called once, with nil as soon as one of them could, unless it is cancelled before.
+  func start(_ done: @escaping (FleetMoving.Problem?) -> Void) {
+    self.done = done
+    let isKnown = hosts.contains { $0 == link.host || before[$0]?.details.answers != true }
+    guard !isKnown else { return finish(nil) }
+    let step = FleetMove(place: link.place, own: own, host: hosts.count == 1 ? hosts[0] : nil, isQuestion: true)
+    link.engine.run(step) { [weak self] outcome in
+      guard let self else { return }
+      switch outcome {
+      case .done:
+        // Each reads the lease within that time.
+        end = link.timers.now + link.roster.leaseInterval + .seconds(1)
+        look()
+      // Another host has it by now, and lives.
+      case .fenced: finish(nil)
+      case .refused(.forbidden(let words)): finish(.mayNotMove(words))
+      case .refused(let refusal): finish(.refused(refusal))
+      case .unanswered, .uncopied: finish(FleetMoving.unreached(link))
+      }
+    }
+  }
+
+  func cancel() { done = nil }
+
+  private func finish(_ problem: FleetMoving.Problem?) {
+    let done = done
+    self.done = nil
+    done?(problem)
+  }
+
+  private func look() {
+    guard done != nil else { return }
+    link.engine.rows(of: link.place.key(.hosts), hosts) { [weak self] outcome in
+      guard let self, done != nil else { return }
+      if case .done(let rows) = outcome, rows.contains(where: { isReady($0, FleetHostRow($1)) }) { return finish(nil) }
+      guard link.timers.now < end else { return finish(.noAnswer) }
+      link.timers.after(link.settings.lease / 16) { [weak self] in self?.look() }
+    }
+  }
+
+  /// Whether a host has said since the question that it lives and may hold.
+  private func isReady(_ host: String, _ row: FleetHostRow?) -> Bool {
+    guard let row, let last = before[host], !row.isAdopted, row.details.mayHold else { return false }
+    return (row.life, row.beat) != (last.life, last.beat)
+  }
+}
