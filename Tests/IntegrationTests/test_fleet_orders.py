@@ -160,6 +160,52 @@ async def test_a_host_that_leaves_has_nothing_until_it_is_reloaded(hosts):
     await listed(client, lambda one: holder(one) == f"h{first}", "it to hold again")
 
 
+async def two_known(hosts):
+    """Two hosts that know each other: a client of the one with the link, the other one, and both their names."""
+    # Who is gone without a word counts as alive for as long as the test takes.
+    two = await hosts(2, fleet={"adopt": "60s"})
+    clients = [await ready(host) for host in two]
+    result = await listed(clients[0], lambda one: len(one["hosts"]) == 2 and holder(one), "two hosts and a holder")
+    first = int(holder(result)[1])
+    await listed(clients[first], lambda one: len(one["hosts"]) == 2, "the other host to be known there")
+    return clients[first], two[1 - first], f"h{first}", f"h{1 - first}"
+
+
+async def test_a_host_that_was_stopped_is_shown_as_such_at_once_and_nothing_is_left_to_it(hosts):
+    client, other, name, stopped = await two_known(hosts)
+    before = (await client.call("fleet.list"))["upstreams"][0]["term"]
+    await other.stop()
+    result = await client.call("fleet.list")
+    row = next(host for host in result["hosts"] if host["host"] == stopped)
+    assert (row["stopped"], row["alive"], row["may_hold"]) == (True, False, False)
+    for method, params in (("fleet.leave", {}), ("fleet.move", {"upstream": "chat"})):
+        with pytest.raises(CallError, match="No other host may have the link of 'chat'"):
+            await client.call(method, **params)
+    with pytest.raises(CallError, match=f"{stopped} was stopped"):
+        await client.call("fleet.move", upstream="chat", host=stopped)
+    await other.start()
+    # The next process, and no earlier one.
+    back = await listed(client, lambda one: all(host["alive"] for host in one["hosts"]), "the host to be back")
+    assert not any(host["stopped"] for host in back["hosts"])
+    assert (holder(back), back["upstreams"][0]["term"], back["upstreams"][0]["open"]) == (name, before, True)
+    assert (await client.call("fleet.leave"))["left"] == [{"upstream": "chat", "namespace": "/"}]
+    # It has it when the answer is there.
+    assert holder(await client.call("fleet.list")) == stopped
+
+
+async def test_a_link_stays_where_it_is_when_the_other_host_was_killed_a_moment_ago(hosts):
+    client, other, name, killed = await two_known(hosts)
+    before = (await client.call("fleet.list"))["upstreams"][0]
+    await other.crash()
+    for method, params in (("fleet.move", {"upstream": "chat", "host": killed}), ("fleet.move", {"upstream": "chat"}),
+                           ("fleet.leave", {})):
+        with pytest.raises(CallError, match="The link of 'chat' stays where it is"):
+            await client.call(method, **params)
+    result = (await client.call("fleet.list"))["upstreams"][0]
+    assert (result["holder"], result["open"]) == (name, True)
+    assert (result["term"], result["conversation"]) == (before["term"], before["conversation"])
+
+
 async def test_a_host_with_another_url_is_down_and_says_so(hosts, chat):
     (first,) = await hosts(1)
     await ready(first)
