@@ -164,7 +164,8 @@ final class FleetLives {
 
   /// Looks whether another daemon has this host's name.
   func lookAtOwnRow(isFenced: Bool = false) {
-    guard let life = present else { return }
+    // Behind its end the row is that of the next process, or of this one once it shares the upstream again.
+    guard let life = present, !details.isStopped else { return }
     engine.rows(of: place.key(.hosts), [host]) { [weak self, host] outcome in
       guard let self, life == present, host == self.host else { return }
       switch outcome {

@@ -215,6 +215,18 @@ import Testing
     #expect(scene.store.text(place.key(.lease), "holder") == "")
   }
 
+  @Test func aHostThatStopsTakesNoOtherNameBecauseItsNextProcessIsThereAlready() throws {
+    scene.turn(by: .seconds(5))
+    var next = FleetHostDetails()
+    next.instance = "next"
+    scene.run(FleetJoin(place: place, host: "b", life: 1 << 48, details: next))
+    fleet.stop(within: .seconds(1)) {}
+    scene.turn(by: .seconds(5))
+    #expect(fleet.host == "b")
+    #expect(scene.store.hostRow(place.key(.hosts), "b")?.details == next)
+    #expect(scene.store.rows(of: place.key(.hosts)).keys.sorted() == ["b"])
+  }
+
   @Test func aHostThatSharesAnUpstreamNoLongerIsNotTakenForAliveThere() {
     scene.turn(by: .seconds(5))
     fleet.keep { _ in false }
