@@ -52,6 +52,9 @@ enum FleetStepName: String, CaseIterable, Sendable {
     }
   }
 
+  /// Whether it is an administrator's order, which a host never gives by itself.
+  var isOrder: Bool { self == .move || self == .forget }
+
   /// Whether it replies with a list that is as long as a box: the length is not known beforehand.
   var repliesWithList: Bool { self == .join || self == .find }
 }

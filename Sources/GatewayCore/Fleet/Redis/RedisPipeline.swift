@@ -99,7 +99,9 @@ final class RedisPipeline {
     let isKnown = knownScripts.contains(name)
     knownScripts.insert(name)
     let mustLast = settings.copies > 0 && name.mustLast
-    let subject = keys.first.map { Subject(call: name.shown, key: $0, others: keys.dropFirst()) }
+    var subject: Subject?
+    // Who gave an order is told that it was refused: this host goes on as before.
+    if !name.isOrder { subject = keys.first.map { Subject(call: name.shown, key: $0, others: keys.dropFirst()) } }
     enter(subject, script: name, isList: name.repliesWithList, mustLast: mustLast) { writer in
       writer.write(isKnown ? "EVALSHA" : "EVAL") {
         $0.append(isKnown ? FleetScripts.digest(of: name) : FleetScripts.text(of: name))

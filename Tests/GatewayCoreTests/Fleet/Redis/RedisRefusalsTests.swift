@@ -88,6 +88,23 @@ import Testing
     #expect(rig.engine.refusal(of: rig.place)?.detail == sentence)
   }
 
+  @Test func aMoveThatIsRefusedLeavesTheHostAsItWas() {
+    let rig = RedisRig()
+    rig.gain()
+    let before = rig.reports
+    var heard: [FleetOutcome<Bool>] = []
+    rig.engine.run(FleetMove(place: rig.place, own: FleetOwn(term: 1, host: "a"), host: "b")) { heard.append($0) }
+    rig.say("-NOPERM x\r\n", to: rig.calls)
+    #expect(heard == [.refused(.forbidden("NOPERM x"))])
+    var forgotten: [FleetOutcome<FleetForgotten>] = []
+    rig.engine.run(FleetForget(place: rig.place, host: "b", isTrial: true)) { forgotten.append($0) }
+    rig.say("-NOPERM y\r\n", to: rig.calls)
+    #expect(forgotten == [.refused(.forbidden("NOPERM y"))])
+    #expect(rig.engine.refusal(of: rig.place) == nil)
+    #expect(rig.listener.refusals.isEmpty)
+    #expect(rig.reports == before)
+  }
+
   @Test func whatAHolderWasRefusedIsOverWithItsTerm() {
     let rig = RedisRig()
     rig.gain()
