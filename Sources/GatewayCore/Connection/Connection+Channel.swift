@@ -111,7 +111,7 @@ extension Connection: UpstreamChannelOwner {
   }
 
   func channel(_ channel: any UpstreamChannel, waitsFor failure: UpstreamFailure) {
-    guard channel === self.channel, state != .connected else { return }
+    guard channel === self.channel, state != .connected, lastFailure != failure else { return }
     upkeep.notes.lastFailure = failure
     stream.notifyStates(stateNotification)
   }

@@ -115,6 +115,11 @@ final class FleetChannel {
     }
   }
 
+  /// The engine is not reached, for a reason that may be known by now and may not be the one of before.
+  func missesEngine() {
+    if state == .reaching { tellTrouble() }
+  }
+
   func end(_ failure: UpstreamFailure) {
     guard state != .ended else { return }
     finish()

@@ -76,6 +76,8 @@ final class FleetLink {
     let channel = FleetChannel(self, owner: owner)
     self.channel = channel
     channel.begin()
+    // Whoever dials is not told from within the dialling.
+    if engine.server == nil { timers.after(.zero) { [weak channel] in channel?.missesEngine() } }
     if objection != nil { timers.after(.zero) { [weak self] in self?.object() } }
     if engine.server != nil { readOn() }
     return channel
@@ -217,6 +219,8 @@ extension FleetLink: FleetEngineReceiver {
     speech.pause()
     channel?.lostEngine(failure)
   }
+
+  func engineMissed() { channel?.missesEngine() }
 
   func engineRead(_ records: [FleetRecord], of key: FleetKey) {
     for record in records {

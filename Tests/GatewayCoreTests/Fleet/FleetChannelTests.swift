@@ -19,6 +19,18 @@ import Testing
     #expect(owner.takeAll() == ["e1/2 2"])
   }
 
+  @Test func aWrongPasswordBehindARefusedConnectionIsTheReasonThatIsTold() {
+    scene.take("b")
+    scene.engine.way.isOpen = false
+    scene.engine.cut()
+    scene.engine.miss(UpstreamFailure(.unreachable, "connection refused"))
+    _ = rig.dial()
+    #expect(owner.takeAll() == ["waits: fleet, connection refused"])
+    scene.engine.miss(UpstreamFailure(.unreachable, "connection refused"))
+    scene.engine.miss(UpstreamFailure(.refused, "WRONGPASS"))
+    #expect(owner.takeAll() == ["waits: fleet, WRONGPASS"])
+  }
+
   @Test func aChannelWaitsForAConversation() {
     _ = scene.take("b")
     let channel = rig.dial()

@@ -72,6 +72,8 @@ protocol FleetEngineReceiver: AnyObject {
   func engineGained(_ server: FleetServer)
   /// It is not reached any more. Everything that was asked of it before has been answered, the last with `unanswered`.
   func engineLost(_ failure: UpstreamFailure)
+  /// It is still not reached, for another reason than before.
+  func engineMissed()
   /// Entries of a stream that is read on, in order.
   func engineRead(_ records: [FleetRecord], of key: FleetKey)
   /// All that was in a stream when it was asked for has been read; what follows is new. Once for each `readOn`.
@@ -81,6 +83,7 @@ protocol FleetEngineReceiver: AnyObject {
 }
 
 extension FleetEngineReceiver {
+  func engineMissed() {}
   func engineRefused(_ failure: UpstreamFailure, of place: FleetPlace) {}
 }
 

@@ -223,6 +223,7 @@ final class RedisEngine: FleetEngine {
     guard failure != reported else { return }
     reported = failure
     onReport(.missed(failure.reason, detail: failure.detail))
+    receivers.missed()
   }
 
   // MARK: - What it refuses

@@ -21,6 +21,10 @@ final class RedisReceivers {
     for receiver in all where receiver.knows { tell(receiver, knows: false) { $0.engineLost(failure) } }
   }
 
+  func missed() {
+    for receiver in all where !receiver.knows { receiver.receiver?.engineMissed() }
+  }
+
   private func tell(_ receiver: Receiver, knows: Bool, _ body: (any FleetEngineReceiver) -> Void) {
     guard let receiver = receiver.receiver, let at = all.firstIndex(where: { $0.receiver === receiver }),
       all[at].knows != knows

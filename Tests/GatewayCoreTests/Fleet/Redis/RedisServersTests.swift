@@ -78,6 +78,17 @@ import Testing
     #expect(rig.engine.failure?.detail == "r1:6379 has 0 replicas, and the fleet wants 1 that confirm")
   }
 
+  @Test func whoWaitsForAServerHearsThatTheReasonIsAnotherNow() {
+    let rig = RedisRig()
+    rig.last.fail(UpstreamFailure(.unreachable, "connection refused"))
+    #expect(rig.listener.misses == 1)
+    rig.advance(.seconds(2))
+    rig.last.open()
+    rig.say(RedisRig.login(role: "slave"))
+    #expect(rig.listener.misses == 2)
+    #expect(rig.engine.failure?.detail == "r1:6379 is a replica, and only the master takes writes")
+  }
+
   @Test func aMasterWithoutItsReplicasIsLeftForTheOneThatHasThem() {
     let rig = RedisRig(hosts: ["r1", "r2", "r3"]) { $0.copies = 1 }
     rig.gain(replicas: 1)

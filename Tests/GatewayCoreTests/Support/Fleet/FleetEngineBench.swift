@@ -88,10 +88,12 @@ final class FleetEngineListener: FleetEngineReceiver {
   var records: [FleetRecord] = []
   var onRead: (FleetKey) -> Void = { _ in }
   var refusals: [String] = []
+  var misses = 0
 
   func engineRefused(_ failure: UpstreamFailure, of place: FleetPlace) { refusals.append(failure.detail) }
   func engineGained(_ server: FleetServer) { words.append(.gained(server.run)) }
   func engineLost(_ failure: UpstreamFailure) { words.append(.lost) }
+  func engineMissed() { misses += 1 }
   func engineReachedEnd(of key: FleetKey) { words.append(.end(key.word)) }
 
   func engineRead(_ records: [FleetRecord], of key: FleetKey) {

@@ -119,6 +119,12 @@ final class FleetMemoryEngine: FleetEngine, FleetStoreListener {
     }
   }
 
+  /// It is still not reached, for that reason.
+  func miss(_ failure: UpstreamFailure) {
+    self.failure = failure
+    for receiver in receivers { receiver.engineMissed() }
+  }
+
   /// The link breaks. Of what is on its way to the store a part still arrives, in its order.
   func cut() {
     store.remove(self)
