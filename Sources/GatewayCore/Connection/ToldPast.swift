@@ -114,6 +114,12 @@ extension Connection {
     }
   }
 
+  /// The same of a question, which nothing keeps from being asked again: it does not wait where that is known to be in vain.
+  func historyLimit(of resume: ResumePoint) -> Duration? { pastTrouble == nil ? pastLimit(of: resume) : nil }
+
+  /// Why nothing of what is untold is told soon; nil where that is not known.
+  var pastTrouble: UpstreamFailure? { isPastUntold ? connector.pastTrouble : nil }
+
   /// A program that asks for nothing of the past is not kept from its work for longer.
   private static let freshLimit: Duration = .seconds(1)
 

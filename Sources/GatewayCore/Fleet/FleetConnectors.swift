@@ -41,6 +41,10 @@ final class FleetConnector: FleetWrapper {
 
   /// A host that does not reach the engine for longer takes no part.
   var pastLimit: Duration? { link.settings.grace }
+  var pastTrouble: UpstreamFailure? {
+    guard link.engine.server == nil, let failure = link.engine.vainFailure else { return nil }
+    return UpstreamFailure(.fleet, "the fleet's Redis is not reached: \(failure.detail)")
+  }
 
   /// The engine is reached again, or this host may take part again.
   func awaitWay(_ done: @escaping () -> Void) { link.onWay = done }

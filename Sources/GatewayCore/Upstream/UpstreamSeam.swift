@@ -54,6 +54,8 @@ protocol UpstreamConnector: AnyObject {
   /// How long a program may wait for what the link tells of the past, where it tells some and the program was told of more
   /// elsewhere; nil: it tells none.
   var pastLimit: Duration? { get }
+  /// Why the link will hardly tell any of that soon; nil where it does, or may.
+  var pastTrouble: UpstreamFailure? { get }
 
   /// What the next channel needs to go on where this connector's last one ended, or will end; nil: it begins afresh. To
   /// be set before anything is dialled.
@@ -72,6 +74,7 @@ extension UpstreamConnector {
 
   /// A server that is spoken to by this daemon alone has told no program of more.
   var pastLimit: Duration? { nil }
+  var pastTrouble: UpstreamFailure? { nil }
 
   /// A kind that knows no recovery always begins afresh.
   var resumption: Resumption? {

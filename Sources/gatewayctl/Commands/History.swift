@@ -49,7 +49,7 @@ struct HistoryCommand: Subcommand {
 
   private func printAll(since position: LiveSubscription.Position) throws(Failure) {
     let first = try page(since: position, limit: Self.pageLimit)
-    try report(first.missing)
+    try report(first)
     try print(first.events)
     guard first.hasMore else { return }
     try walk(from: first.end, reporting: .all) { (page) throws(Failure) in try print(page.events) }
@@ -58,7 +58,7 @@ struct HistoryCommand: Subcommand {
   private func printNewest(_ count: Int) throws(Failure) {
     guard count > 0 else { return }
     let newest = try page(since: nil, limit: count)
-    try report(newest.missing.filter(Self.isOfWhatIsKept))
+    try report(newest, where: Self.isOfWhatIsKept)
     if newest.events.count == count { return try print(newest.events) }
     // There are not so many, or they do not fit into one answer, which then has the newest of them.
     var events: [ReceivedEvent] = []
@@ -74,8 +74,15 @@ struct HistoryCommand: Subcommand {
     try context.output.flush()
   }
 
-  private func report(_ missing: [String]) throws(Failure) {
-    for reason in missing { try report(ReceivedGap(reason: reason)) }
+  /// What the daemon could not read of other hosts is said of each page.
+  private func report(_ page: Page, where isMeant: (String) -> Bool = { _ in true }) throws(Failure) {
+    for reason in page.missing {
+      let detail = reason == "upstream" ? page.detail : nil
+      guard detail != nil || isMeant(reason) else { continue }
+      var gap = ReceivedGap(reason: reason)
+      gap.detail = detail
+      try report(gap)
+    }
   }
 
   private func report(_ gap: ReceivedGap) throws(Failure) {
@@ -92,6 +99,8 @@ struct HistoryCommand: Subcommand {
     var end: LiveSubscription.Position
     /// Why something is missing up to there; nothing is where there is no reason.
     var missing: [String]
+    /// Why what other hosts have heard could not be read.
+    var detail: String?
     var hasMore: Bool
   }
 
@@ -123,8 +132,8 @@ struct HistoryCommand: Subcommand {
     while true {
       let page = try page(since: position, limit: Self.pageLimit)
       switch reporting {
-      case .all: try report(page.missing)
-      case .ofWhatIsKept: try report(page.missing.filter(Self.isOfWhatIsKept))
+      case .all: try report(page)
+      case .ofWhatIsKept: try report(page, where: Self.isOfWhatIsKept)
       case .fromSecondPage: break
       }
       try take(page)
@@ -160,7 +169,7 @@ struct HistoryCommand: Subcommand {
     }
     return Page(
       events: events, end: .init(epoch: epoch, sequence: sequence), missing: Self.missing(members),
-      hasMore: members["more"] == Array("true".utf8))
+      detail: members.string("detail"), hasMore: members["more"] == Array("true".utf8))
   }
 
   /// A daemon of an earlier version does not say why.

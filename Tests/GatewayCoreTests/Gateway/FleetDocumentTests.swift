@@ -60,6 +60,17 @@ import Testing
     #expect(shown?["redis"]?["detail"]?.stringValue == "the link to the store broke")
   }
 
+  @Test func aHistoryIsNotWaitedForWhereRedisWasTriedInVainAndSaysWhy() throws {
+    fleet.startTwo()
+    fleet.store.stop()
+    fleet.turn(by: .seconds(60))
+    let program = try #require(fleet.hosts["b"]).client()
+    let answer = HarnessClient.values(program.call("history", #"{"upstream":"chat"}"#)).last?["result"]
+    #expect(answer?["complete"]?.boolValue == false)
+    #expect(answer?["missing"]?.elements?.map(\.stringValue) == ["upstream"])
+    #expect(answer?["detail"]?.stringValue == "the fleet's Redis is not reached: the link to the store broke")
+  }
+
   @Test func theLinkCountsWhatItCarriesAlsoWithoutProgramsOfItsHost() throws {
     fleet.keep = .onDemand
     fleet.start("a")

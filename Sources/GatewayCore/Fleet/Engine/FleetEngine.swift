@@ -10,6 +10,8 @@ protocol FleetEngine: AnyObject {
   var server: FleetServer? { get }
   /// Why it is not reached, or was not the last time; nil while it is, and before it has tried.
   var failure: UpstreamFailure? { get }
+  /// Why every server was tried in vain since one was reached last; nil while one is, and before that is known.
+  var vainFailure: UpstreamFailure? { get }
   /// How long its server takes for an answer; nil where that is not known.
   var roundTrip: Duration? { get }
   /// What it refused of an upstream lately, and has not carried out since; nil for nothing.

@@ -54,6 +54,7 @@ final class RedisEngine: FleetEngine {
   private var servers: RedisServers
   private let receivers = RedisReceivers()
   private(set) var failure: UpstreamFailure?
+  private(set) var vainFailure: UpstreamFailure?
   /// Looks for a server with enough replicas.
   private var scout: RedisScout?
   /// The last that was reported.
@@ -118,7 +119,7 @@ final class RedisEngine: FleetEngine {
   /// One XREAD cannot wait for keys in different slots, and a node has those of some upstreams alone.
   private func spread() {
     abandon(for: .spread)
-    (failure, reported) = (nil, nil)
+    (failure, vainFailure, reported) = (nil, nil, nil)
     for share in shares.compactMap(\.share) { share.use(engine(for: share.place)) }
   }
 
@@ -128,6 +129,12 @@ final class RedisEngine: FleetEngine {
   }
 
   // MARK: - Finding it
+
+  /// No server is to be used.
+  private func endRound() {
+    vainFailure = servers.failure
+    rest()
+  }
 
   private func rest() {
     if let failure = servers.failure { miss(failure) }
@@ -146,7 +153,7 @@ final class RedisEngine: FleetEngine {
       case .success(let login): reach(servers[...], login)
       case .failure(let trouble):
         if let first = servers.first { self.servers.note(trouble, of: RedisPlace(first)) }
-        rest()
+        endRound()
       }
     }
   }
@@ -154,7 +161,7 @@ final class RedisEngine: FleetEngine {
   private var isReading: Bool { if case .reading = state { true } else { false } }
 
   private func reach(_ servers: ArraySlice<DialRequest>, _ login: RedisLogin, hops: Int = 0) {
-    guard let request = servers.first else { return rest() }
+    guard let request = servers.first else { return endRound() }
     let connection = RedisConnection(timers: timers, limit: settings.answerLimit, owner: self)
     state = .reaching(
       Attempt(request: request, login: login, others: servers.dropFirst(), hops: hops, calls: connection))
@@ -181,7 +188,7 @@ final class RedisEngine: FleetEngine {
         server: reached, place: place, login: attempt.login, callConnection: attempt.calls, streamConnection: streams,
         pipeline: pipeline, reading: reading))
     servers.found()
-    (failure, reported) = (nil, nil)
+    (failure, vainFailure, reported) = (nil, nil, nil)
     onReport(.reached(server: reached.address, version: reached.version))
     if let danger { onReport(.endangered(danger)) }
     receivers.gained(reached) { [weak self] in self?.server == reached }

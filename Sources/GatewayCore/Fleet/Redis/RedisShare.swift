@@ -23,6 +23,7 @@ final class RedisShare: FleetEngine {
 
   var server: FleetServer? { engine.server }
   var failure: UpstreamFailure? { engine.failure }
+  var vainFailure: UpstreamFailure? { engine.vainFailure }
   var roundTrip: Duration? { engine.roundTrip }
   func refusal(of place: FleetPlace) -> UpstreamFailure? { engine.refusal(of: place) }
   /// The fleet listens at the engine that all share.

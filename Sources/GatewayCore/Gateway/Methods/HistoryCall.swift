@@ -37,7 +37,7 @@ struct HistoryCall: LocalCall {
     let number = session.makeCallNumber()
     // What other hosts have heard since is read by the link alone, which no program may use now.
     if connection.isPastUntold { pending.lease = connection.lease(.call) }
-    let pastLimit = since.flatMap { connection.pastLimit(of: $0) } ?? connection.pastLimit(of: ResumePoint.last(limit))
+    let pastLimit = since.flatMap { connection.historyLimit(of: $0) } ?? connection.historyLimit(of: .last(limit))
     pending.pastWait = pastLimit.map { limit in
       connection.awaitPast(for: limit, cost: Endings.portion) { [weak session] wasTold in
         guard let session else { return }
@@ -172,6 +172,7 @@ private final class OpenHistory: OpenCall {
         out.beginArray()
         for reason in page.missing.map(\.rawValue).sorted() { out.string(reason) }
         out.endArray()
+        if isUntold { out.member("detail", target.untoldDetail) }
       }
       out.key("more")
       out.bool(page.hasMore)
@@ -194,6 +195,7 @@ private final class OpenHistory: OpenCall {
       out.beginArray()
       out.string(GapReason.upstream.rawValue)
       out.endArray()
+      out.member("detail", target.untoldDetail)
       out.key("more")
       out.bool(false)
     }
@@ -217,6 +219,11 @@ private final class OpenHistory: OpenCall {
     filter.permit = permit
     forget()
   }
+}
+
+extension Connection {
+  /// Why the answer lacks what others have heard, in a sentence.
+  fileprivate var untoldDetail: String? { (pastTrouble ?? downFailure)?.detail }
 }
 
 /// As many past events as fit into one answer.

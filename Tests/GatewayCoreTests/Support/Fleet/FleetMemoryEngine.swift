@@ -44,6 +44,7 @@ final class FleetMemoryEngine: FleetEngine, FleetStoreListener {
   let roundTrip: Duration? = nil
   /// What it refuses, and why it is not reached, as the test says.
   var failure: UpstreamFailure?
+  private(set) var vainFailure: UpstreamFailure?
   var refusals: [FleetPlace: UpstreamFailure] = [:]
   var onReport: (FleetReport) -> Void = { _ in }
   /// The tables whose rows were asked for.
@@ -105,6 +106,7 @@ final class FleetMemoryEngine: FleetEngine, FleetStoreListener {
       guard let self else { return }
       isReaching = false
       guard way.isOpen, store.isUp else {
+        vainFailure = failure ?? UpstreamFailure(.unreachable, "the store is down")
         network.after(.milliseconds(50)) { [weak self] in self?.begin() }
         return
       }
@@ -113,7 +115,7 @@ final class FleetMemoryEngine: FleetEngine, FleetStoreListener {
       store.add(self)
       deliver { [weak self] in
         guard let self, connection == reached else { return }
-        (server, failure, known) = (found, nil, reached)
+        (server, failure, vainFailure, known) = (found, nil, nil, reached)
         for receiver in receivers { receiver.engineGained(found) }
       }
     }
