@@ -57,6 +57,16 @@ enum FleetDocument {
     return fleet.abstains ? "this host has left the fleet's links to others, until it is restarted or reloaded" : nil
   }
 
+  /// Where this host takes no part because it has other settings than the holder, or another version; what Redis refuses is
+  /// said of that. Programs may not have noticed: none may use such an upstream now.
+  private static func objections(_ links: [FleetLink]) -> String? {
+    var details: [String] = []
+    for link in links where link.refusal == nil {
+      if let detail = link.objection?.detail, !details.contains(detail) { details.append(detail) }
+    }
+    return details.isEmpty ? nil : details.joined(separator: "; ")
+  }
+
   /// The member `redis`. `link`: what it was refused there counts too.
   private static func writeServer(_ fleet: Fleet, _ link: FleetLink?, into out: inout JSONWriter) {
     let engine = link?.engine ?? fleet.engine
@@ -110,7 +120,7 @@ enum FleetDocument {
     out.object {
       $0.member("name", fleet.place("", "/").fleet)
       $0.member("host", fleet.host)
-      $0.member("warning", warning(fleet))
+      $0.member("warning", warning(fleet) ?? objections(links))
       // Where each upstream has a server of its own one that cannot be used says more than the others.
       writeServer(fleet, links.first { $0.engine.server == nil || $0.trouble != nil || $0.refusal != nil }, into: &$0)
     }

@@ -71,6 +71,19 @@ import Testing
     #expect(answer?["detail"]?.stringValue == "the fleet's Redis is not reached: the link to the store broke")
   }
 
+  @Test func aHostThatTakesNoPartSaysSoOfTheWholeDaemonAlsoWhileNoProgramUsesTheUpstream() {
+    fleet.keep = .onDemand
+    fleet.start("a")
+    fleet.turn(by: .seconds(5))
+    fleet.accept("a")
+    fleet.adopt = .seconds(40)
+    fleet.start("b")
+    fleet.turn(by: .seconds(5))
+    func warning(_ host: String) -> String? { status(host)["daemon"]?["fleet"]?["warning"]?.stringValue }
+    #expect(warning("a") == nil)
+    #expect(warning("b")?.hasPrefix("b and the fleet disagree about fleet.adopt; ") == true)
+  }
+
   @Test func theLinkCountsWhatItCarriesAlsoWithoutProgramsOfItsHost() throws {
     fleet.keep = .onDemand
     fleet.start("a")
