@@ -16,8 +16,7 @@ final class FleetShareExamination {
     doctor.begin(.fleetLease)
     readLease { [weak self] first in
       guard let self else { return }
-      // A holder raises its beat every third of the lease.
-      doctor.timers.after(lease / 2) { [weak self] in self?.readLease { self?.leaseSeen(first, $0) } }
+      doctor.timers.after(LeaseLook(lease: lease).pause) { [weak self] in self?.readLease { self?.leaseSeen(first, $0) } }
     }
   }
 
@@ -45,7 +44,8 @@ final class FleetShareExamination {
   private var depends: Bool { !subject.fleet.options.hold.mayHold || subject.fleet.abstains }
 
   private func leaseSeen(_ first: FleetLeaseRecord, _ record: FleetLeaseRecord) {
-    let isStill = first.sight == record.sight
+    let look = LeaseLook(lease: lease)
+    let isStill = look.isStill(first.sight, record.sight, left: subject.link.roster.leaseLeft)
     switch record.holder {
     case nil:
       doctor.find(
@@ -61,7 +61,7 @@ final class FleetShareExamination {
       if isStill {
         doctor.find(
           depends && subject.link.roster.leaseLeft == .zero ? .failed : .warning, "fleet.lease.silent",
-          "\(holder) holds the link \(term), and has said nothing for \((lease / 2).milliseconds) ms.",
+          "\(holder) holds the link \(term), and has said nothing for \(look.silence.milliseconds) ms.",
           "If it stays so another host takes over; look whether \(holder) lives and reaches Redis.")
       } else if record.isOpen {
         doctor.find(.ok, "fleet.lease.ok", "\(holder) holds the link \(term); the link to the server is up.")
@@ -156,5 +156,26 @@ final class FleetShareExamination {
     probe?.close()
     guard subject.fleet.options.hold.mayHold else { return doctor.finish() }
     doctor.startRoute()
+  }
+}
+
+/// Whether a holder lives, by two looks at its lease.
+struct LeaseLook: Equatable {
+  let lease: Duration
+
+  /// An examination has other things to look at.
+  private static let pauseLimit: Duration = .seconds(5)
+
+  /// How far the two looks are apart: a holder raises its beat every third of the lease.
+  var pause: Duration { min(lease / 2, Self.pauseLimit) }
+
+  private var isLongEnough: Bool { pause == lease / 2 }
+
+  /// After how long without a beat a holder counts as silent here.
+  var silence: Duration { isLongEnough ? pause : lease }
+
+  /// - Parameter left: how long the lease lasts by what this host has seen of it; nil where it does not know.
+  func isStill(_ first: FleetSight, _ second: FleetSight, left: Duration?) -> Bool {
+    first == second && (isLongEnough || left ?? .zero == .zero)
   }
 }
