@@ -270,6 +270,21 @@ async def test_of_two_daemons_with_one_name_the_older_takes_another(hosts):
         assert (await program.call("request", upstream="chat", event="echo", args=[1]))["args"] == [1]
 
 
+async def test_the_older_of_two_daemons_with_one_name_hears_its_answers_while_a_program_is_subscribed(hosts, chat):
+    (holding,) = await hosts(1)
+    await ready(holding)
+    (older,) = await hosts(1, fleet={"hold": "never"})
+    subscriber = await ready(older)
+    await subscriber.call("subscribe", upstream="chat", events=["said"])
+    await hosts(1, fleet={"host": "h1", "hold": "never"})
+    program = await older.client()
+    await listed(program, lambda one: one["host"] != "h1", "the older one to have another name")
+    await program.call("wait", upstream="chat", state="connected", timeout=int(SOON * 1000))
+    assert (await program.call("request", upstream="chat", event="echo", args=[1]))["args"] == [1]
+    await program.call("send", upstream="chat", event="d", args=[2], delivery="sent")
+    assert [one["args"] for one in await chat.received(1, "d")] == [[2]]
+
+
 @pytest.mark.parametrize("user, password, reason, words", [
     ("host", "wrong", "refused", "refused the login"),
     ("unprivileged", "right", "refused", "does not let this user do"),

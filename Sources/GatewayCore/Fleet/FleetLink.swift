@@ -1,10 +1,19 @@
 /// This host's share in one upstream of a fleet, from start to stop: its lives, how far it has read, what it says, and what it
 /// knows of the others. Channels come and go above it, the engine below it.
 final class FleetLink {
+  /// One channel, and the streams that are read for it. Replies are those to the name that this host had when the channel
+  /// began: under another name it has another channel.
+  private struct Attempt {
+    weak var channel: FleetChannel?
+    let events: FleetKey
+    let replies: FleetKey
+  }
+
   private(set) var settings: FleetSettings
   let engine: any FleetEngine
   let timers: Timers
-  private weak var channel: FleetChannel?
+  private var attempt: Attempt?
+  private var channel: FleetChannel? { attempt?.channel }
   private(set) var hearing = FleetHearing()
   let speech: FleetSpeech
   /// The durable sends of this host.
@@ -74,7 +83,8 @@ final class FleetLink {
   /// One attempt to take part in a conversation. An earlier channel has ended.
   func dial(owner: any UpstreamChannelOwner) -> FleetChannel {
     let channel = FleetChannel(self, owner: owner)
-    self.channel = channel
+    endReading()
+    attempt = Attempt(channel: channel, events: place.key(.events), replies: place.key(.replies(host: host)))
     channel.begin()
     // Whoever dials is not told from within the dialling.
     if engine.server == nil { timers.after(.zero) { [weak channel] in channel?.missesEngine() } }
@@ -91,9 +101,15 @@ final class FleetLink {
   /// The channel has ended: nothing is read until the next one.
   func ended(_ channel: FleetChannel) {
     guard channel === self.channel else { return }
-    self.channel = nil
+    endReading()
     speech.pause()
-    for key in [place.key(.replies(host: host)), place.key(.events)] { engine.readNoMore(key, for: self) }
+  }
+
+  /// What was read for a channel is not read any more, by whatever name this host is called now.
+  private func endReading() {
+    guard let attempt else { return }
+    self.attempt = nil
+    for key in [attempt.replies, attempt.events] { engine.readNoMore(key, for: self) }
   }
 
   /// First the replies: what was answered in a conversation is heard before its end.
@@ -103,15 +119,15 @@ final class FleetLink {
   }
 
   private func readReplies() {
-    engine.readOn(place.key(.replies(host: host)), after: hearing.readReplies, for: self)
+    if let attempt { engine.readOn(attempt.replies, after: hearing.readReplies, for: self) }
   }
 
   private func readEvents() {
-    guard let run = engine.server?.run else { return }
-    guard !hearing.goesOn else { return engine.readOn(place.key(.events), after: hearing.read, for: self) }
+    guard let run = engine.server?.run, let key = attempt?.events else { return }
+    guard !hearing.goesOn else { return engine.readOn(key, after: hearing.read, for: self) }
     // A server that was master once more than one was has had markers that no other has, nor that one itself once it has
     // followed another.
-    engine.newest(of: place.key(.events)) { [weak self] outcome in
+    engine.newest(of: key) { [weak self] outcome in
       guard let self, channel != nil, engine.server?.run == run else { return }
       var newest: FleetRecord?
       switch outcome {
@@ -120,7 +136,7 @@ final class FleetLink {
       case .fenced, .unanswered, .uncopied: return
       }
       if hearing.goOn(to: newest) { readReplies() }
-      engine.readOn(place.key(.events), after: hearing.read, for: self)
+      engine.readOn(key, after: hearing.read, for: self)
     }
   }
 
@@ -129,13 +145,15 @@ final class FleetLink {
   /// This host has another name from now on, because another daemon has the one that it was to have: `namesake`; nil where it
   /// has that again.
   func rename(_ host: String, insteadOf namesake: String? = nil) {
-    let why = namesake.map { "another daemon of the fleet is called \($0) as well" }
-    channel?.end(UpstreamFailure(.fleet, why ?? "this host has its own name in the fleet again"))
+    let former = channel
     self.namesake = namesake
     settings.host = host
     hearing.forgetReplies()
-    speech.forget()
     lives.rename(host)
+    // Its owner looks what was confirmed of what it has said, and may dial at once: by the new name.
+    let why = namesake.map { "another daemon of the fleet is called \($0) as well" }
+    former?.end(UpstreamFailure(.fleet, why ?? "this host has its own name in the fleet again"))
+    speech.forget()
   }
 
   /// What this host has to have like the others is another now.

@@ -125,6 +125,46 @@ import Testing
     #expect(link.life != nil && link.objection == nil)
   }
 
+  @Test func aChannelThatIsDialledInTheMomentOfAnotherNameHearsTheRepliesToThatNameAndToNoOther() {
+    let own = scene.take("b")
+    let conversation = scene.open(own)
+    let link = link()
+    owner.onEnd = { [unowned owner] in owner.channel = link.dial(owner: owner) }
+    owner.channel = link.dial(owner: owner)
+    scene.turn(by: .seconds(1))
+    #expect(owner.takeAll() == ["opened"])
+    for name in ["a-7", "a-8", "a"] {
+      link.rename(name, insteadOf: name == "a" ? nil : "a")
+      scene.turn(by: .seconds(1))
+      #expect(owner.takeAll().last == "opened")
+      owner.channel?.write(PreparedMessage(event: "m", body: Array("1".utf8)), ack: 3)
+      let reply = FleetReplyEntry(.refused(number: 1, .invalid("no")), life: link.life)
+      let record = FleetRecord(position: FleetPosition(conversation, 1), fields: reply.fields)
+      scene.run(FleetDone(place: scene.place, own: own, host: name, reply: record))
+      scene.settle()
+      #expect(owner.takeAll().last?.hasPrefix("refused awaiting(ack: 3)") == true)
+      let keys = [scene.place.key(.replies(host: name)), scene.place.key(.events)]
+      #expect(scene.engine.reads == keys.map(\.text))
+    }
+  }
+
+  @Test func whatWasConfirmedIsKnownToTheOwnerOfAChannelThatEndsByAnotherName() {
+    let own = scene.take("b")
+    let conversation = scene.open(own)
+    let link = link()
+    var confirmed: UInt64?
+    owner.onEnd = { [unowned owner] in confirmed = owner.channel?.confirmations?.confirmed }
+    owner.channel = link.dial(owner: owner)
+    scene.turn(by: .seconds(1))
+    owner.channel?.write(PreparedMessage(event: "m", body: Array("1".utf8)), ack: nil)
+    let reply = FleetReplyEntry(.written(upTo: 1), life: link.life)
+    let record = FleetRecord(position: FleetPosition(conversation, 1), fields: reply.fields)
+    scene.run(FleetDone(place: scene.place, own: own, host: "a", reply: record))
+    scene.settle()
+    link.rename("a-7", insteadOf: "a")
+    #expect(confirmed == 1)
+  }
+
   @Test func aHostThatWasTakenForDeadKeepsItsName() {
     let link = link()
     var namesakes = 0

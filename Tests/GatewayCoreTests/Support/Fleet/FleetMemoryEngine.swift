@@ -286,6 +286,9 @@ final class FleetMemoryEngine: FleetEngine, FleetStoreListener {
     scheduleRead()
   }
 
+  /// What is read on, in its order.
+  var reads: [String] { followed.map(\.key.text) }
+
   func note(hosts: Int, of place: FleetPlace) {}
 
   func readNoMore(_ key: FleetKey, for receiver: any FleetEngineReceiver) {

@@ -97,6 +97,8 @@ final class FleetOwner: UpstreamChannelOwner {
   private(set) var pasts = 0
   /// Kept for as long as another is not dialled.
   var channel: (any UpstreamChannel)?
+  /// What it does as soon as one has ended.
+  var onEnd: () -> Void = {}
 
   func takeAll() -> [String] {
     defer { heard = [] }
@@ -106,6 +108,7 @@ final class FleetOwner: UpstreamChannelOwner {
   func channelOpened(_ channel: any UpstreamChannel) { heard.append("opened") }
   func channelEnded(_ channel: any UpstreamChannel, _ failure: UpstreamFailure) {
     heard.append("ended: \(failure.reason.rawValue), \(failure.detail)")
+    onEnd()
   }
   func channel(_ channel: any UpstreamChannel, at place: EventPlace) { self.place = place }
   func channel(_ channel: any UpstreamChannel, waitsFor failure: UpstreamFailure) {
