@@ -278,11 +278,15 @@ async def test_the_older_of_two_daemons_with_one_name_hears_its_answers_while_a_
     await subscriber.call("subscribe", upstream="chat", events=["said"])
     await hosts(1, fleet={"host": "h1", "hold": "never"})
     program = await older.client()
-    await listed(program, lambda one: one["host"] != "h1", "the older one to have another name")
+    name = (await listed(program, lambda one: one["host"] != "h1", "the older one to have another name"))["host"]
     await program.call("wait", upstream="chat", state="connected", timeout=int(SOON * 1000))
     assert (await program.call("request", upstream="chat", event="echo", args=[1]))["args"] == [1]
     await program.call("send", upstream="chat", event="d", args=[2], delivery="sent")
     assert [one["args"] for one in await chat.received(1, "d")] == [[2]]
+    await program.call("reload")
+    # The younger one has another name then, and the name of a while is forgotten.
+    await listed(program, lambda one: one["host"] == "h1" and name not in [host["host"] for host in one["hosts"]],
+                 "the former name to be forgotten", 6 * SOON)
 
 
 @pytest.mark.parametrize("user, password, reason, words", [

@@ -21,6 +21,7 @@ final class FleetLink {
   let lives: FleetLives
   /// What it knows of the others.
   let roster: FleetRoster
+  private let formerNames: FleetFormerNames
   /// Why it can take no part: it has other settings than the fleet, or may not do what every host has to.
   private(set) var objection: UpstreamFailure?
   /// Told once, when an attempt that has failed may go well now.
@@ -51,6 +52,7 @@ final class FleetLink {
     box = FleetBox(settings.place, host: settings.host, engine: engine, timers: timers)
     lives = FleetLives(settings, box, engine: engine, timers: timers, last: life, details: details)
     roster = FleetRoster(settings, engine: engine, timers: timers)
+    formerNames = FleetFormerNames(settings, engine: engine, timers: timers)
     roster.onLook = { [weak self] in
       self?.lookedAtLease()
       self?.lives.lookAtOwnRow()
@@ -146,6 +148,8 @@ final class FleetLink {
   /// has that again.
   func rename(_ host: String, insteadOf namesake: String? = nil) {
     let former = channel
+    if self.namesake != nil { formerNames.add(settings.host) }
+    formerNames.drop(host)
     self.namesake = namesake
     settings.host = host
     hearing.forgetReplies()

@@ -184,6 +184,36 @@ import Testing
     #expect(scene.store.hostRow(place.key(.hosts), "b")?.life == fleet.link(of: place)?.life)
   }
 
+  @Test func theNameThatAHostHadForAWhileIsForgottenWhenNothingOfItIsNeeded() throws {
+    try joinANamesake()
+    let (hosts, temporary) = (place.key(.hosts), fleet.host)
+    fleet.takeOwnName()
+    scene.turn(by: .seconds(10))
+    #expect(scene.store.rows(of: hosts).keys.sorted() == ["b", temporary])
+    scene.turn(by: .seconds(120))
+    #expect(scene.store.rows(of: hosts).keys.sorted() == ["b"])
+  }
+
+  @Test func theNameThatAHostHadForAWhileStaysAsLongAsASendOfItIsToBeWritten() throws {
+    try joinANamesake()
+    let (hosts, temporary) = (place.key(.hosts), fleet.host)
+    let box = place.key(.box(host: temporary))
+    let own = scene.take("z")
+    fleet.takeOwnName()
+    let row = try #require(scene.store.hostRow(hosts, temporary))
+    let put = FleetPut(
+      place: place, host: temporary, life: row.life, name: "7", row: .waiting(FleetFields()))
+    scene.run(put)
+    scene.run(FleetAdopt(place: place, own: own, host: temporary, life: row.life, beat: row.beat ?? 0))
+    #expect(scene.store.rows(of: place.key(.adopted)).keys.sorted() == ["\(temporary)/7"])
+    // Before another host can hold.
+    scene.turn(by: .milliseconds(10))
+    #expect(scene.store.hostRow(hosts, temporary) != nil)
+    scene.run(FleetDone(place: place, own: own, host: temporary, outcomes: ["7": FleetSendEnd(.sent).row]))
+    scene.turn(by: .seconds(120))
+    #expect(scene.store.rows(of: hosts).keys.sorted() == ["b"] && scene.store.rows(of: box) == [:])
+  }
+
   @Test func takingALinkAndGivingItUpIsReportedWithTheOtherHost() {
     var reports: [FleetReport] = []
     fleet.onReport = { reports.append($0) }
