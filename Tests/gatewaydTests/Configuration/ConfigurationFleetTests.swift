@@ -18,16 +18,43 @@ struct ConfigurationFleetTests {
       "[upstream.a]\nurl = \"http://h\"\nfleet = true", "g.toml:3: upstream.a.fleet needs [fleet], with name and redis"),
     BrokenConfiguration(
       fleet + "fleet = true\nhistory.disk = true",
-      "g.toml:6: upstream.a.history.disk means nothing beside upstream.a.fleet: the fleet keeps the past"),
+      "g.toml:7: upstream.a.history.disk means nothing beside upstream.a.fleet: the fleet keeps the past"),
     BrokenConfiguration(
       "fleet.name = \"f\"",
       "g.toml:1: fleet.name needs fleet.redis, the servers by which the hosts hear of each other"),
     BrokenConfiguration(
       "fleet.redis = [\"redis://r\"]", "g.toml:1: fleet.redis needs fleet.name, the name of the fleet"),
+    BrokenConfiguration(
+      "[fleet]\nname = \"f\"\nredis = [\"redis://r\"]\npassword = \"x\"",
+      #"g.toml:4: fleet has no setting "password", but "password_file" and "password_credential""#),
+    BrokenConfiguration(
+      "[fleet]\nname = \"f\"\nredis = [\"redis://r\"]\ntls.ca = \"/ca.pem\"",
+      "g.toml:4: fleet.tls.ca means nothing for redis://r:6379; write rediss:// in fleet.redis for TLS, or leave it out"
+    ),
+    BrokenConfiguration(
+      "[fleet]\nname = \"f\"\nredis = [\"rediss://r\"]\ntls.ca = \"/etc/secret.key\"",
+      #"g.toml:4: fleet.tls.ca names "/etc/secret.key", which cannot be read: Permission denied"#),
   ])
   func whatDoesNotFitIsSaid(_ broken: BrokenConfiguration) {
     let found = problems(broken.text)
     #expect(found == broken.problems, "\(found)")
+  }
+
+  private static let shared = "\n[upstream.a]\nurl = \"http://h\"\nfleet = true"
+
+  @Test(arguments: [
+    "name = \"f\"\nredis = \"redis://r\"", "name = \"f\"\nredis = [\"http://r\"]", "name = \"f\"\nredis = []",
+    "name = \"f\"\nredis = [\"redis://u:p@r\"]", "name = \"a b\"\nredis = [\"redis://r\"]",
+  ])
+  func aSettingThatIsThereAndWrongIsNotSaidToBeMissing(_ settings: String) {
+    let found = problems("[fleet]\n" + settings + Self.shared)
+    #expect(!found.contains("needs") && found.split(separator: "\n").count == 1, "\(found)")
+  }
+
+  @Test func aServerWithUserAndPasswordLeadsToTheirSettings() {
+    let found = problems("[fleet]\nname = \"f\"\nredis = [\"redis://u:p@r\"]")
+    #expect(found.hasSuffix("without user, password and path; fleet.user and fleet.password_file say who logs in"))
+    #expect(!found.contains("u:p"))
   }
 
   @Test(arguments: [

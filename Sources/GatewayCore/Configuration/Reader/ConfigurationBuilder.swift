@@ -25,11 +25,11 @@ public struct ConfigurationBuilder {
   public func build() -> Result<Configuration, ConfigurationProblems> {
     let notes = ProblemNotes(files: files)
     var configuration = Configuration()
-    readTables(into: &configuration, noting: notes)
+    let origins = readTables(into: &configuration, noting: notes)
     let roots = trees.map { (file: $0.file, entries: $0.tree.root.entries ?? []) }
     let upstreams = UpstreamsReader(
       defaults: configuration.defaults, lookups: lookups, urls: urls, kinds: kinds,
-      hasFleet: configuration.fleet.isWanted, notes: notes)
+      hasFleet: origins["fleet.name"] != nil, notes: notes)
     let names = upstreams.read(roots, into: &configuration)
     configuration.access = AccessReader(upstreams: names, lookups: lookups, notes: notes).read(roots)
     configuration.quotas.groups = QuotaReader(lookups: lookups, notes: notes).read(roots)
@@ -47,8 +47,8 @@ public struct ConfigurationBuilder {
     return files.count - 1
   }
 
-  /// Everything that is neither `[upstream.NAME]` nor `[[access]]`.
-  private func readTables(into configuration: inout Configuration, noting notes: ProblemNotes) {
+  /// Everything that is neither `[upstream.NAME]` nor `[[access]]`. Returns where each setting stands.
+  private func readTables(into configuration: inout Configuration, noting notes: ProblemNotes) -> SettingOrigins {
     var origins = SettingOrigins()
     for (file, tree) in trees {
       let entries = tree.root.entries ?? []
@@ -63,21 +63,38 @@ public struct ConfigurationBuilder {
     checkFleet(configuration.fleet, origins.below("fleet."), notes)
     UpstreamSettingsCheck(title: "defaults", origins: origins.below("defaults."), lookups: lookups, notes: notes)
       .check(configuration.defaults)
+    return origins
   }
 }
 
 extension ConfigurationBuilder {
+  /// What is there and could not be read has been blamed for that, and is not missing.
   private func checkFleet(_ fleet: FleetOptions, _ origins: SettingOrigins, _ notes: ProblemNotes) {
-    if fleet.name != nil, fleet.redis.isEmpty, let place = origins["name"] {
+    if origins["redis"] == nil, let place = origins["name"] {
       notes.note("fleet.name needs fleet.redis, the servers by which the hosts hear of each other", at: place)
     }
-    if fleet.name == nil, let place = origins["redis"] {
+    if origins["name"] == nil, let place = origins["redis"] {
       notes.note("fleet.redis needs fleet.name, the name of the fleet", at: place)
     }
     if let one = origins["password_file"], origins["password_credential"] != nil {
       notes.note(
         "fleet has both password_file and password_credential, but only one of them can be used", at: one)
     }
+    if let place = origins["tls.ca"], let first = fleet.redis.first, !fleet.redis.contains(where: \.secure) {
+      notes.note(
+        "fleet.tls.ca means nothing for \(first.text); write rediss:// in fleet.redis for TLS, or leave it out", at: place
+      )
+    }
+    checkFile("tls.ca", fleet.authorities?.path, origins, notes)
+    // Read at each connect, and so a daemon starts without it.
+    if lookups.demandsFiles, case .file(let path)? = fleet.password {
+      checkFile("password_file", path, origins, notes)
+    }
+  }
+
+  private func checkFile(_ name: String, _ path: String?, _ origins: SettingOrigins, _ notes: ProblemNotes) {
+    guard let path, let place = origins[name], let obstacle = lookups.obstacle(toReading: path) else { return }
+    notes.note("fleet.\(name) names \(path.tomlString), which cannot be read: \(obstacle)", at: place)
   }
 }
 

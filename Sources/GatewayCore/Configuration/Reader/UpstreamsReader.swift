@@ -161,7 +161,9 @@ extension UpstreamsReader {
     guard upstream.draft.settings.fleet, let place = upstream.origins["fleet"] else { return }
     if !hasFleet { notes.note("\(title).fleet needs [fleet], with name and redis", at: place) }
     if upstream.draft.settings.history.disk == true {
-      notes.note("\(title).history.disk means nothing beside \(title).fleet: the fleet keeps the past", at: place)
+      notes.note(
+        "\(title).history.disk means nothing beside \(title).fleet: the fleet keeps the past",
+        at: upstream.origins["history.disk"] ?? place)
     }
   }
 }

@@ -17,7 +17,7 @@ extension Setting<FleetOptions> {
         example: #""edge-17""#),
       Setting(
         "password_file", \.password, SettingType<SecretSource>.secretFile.optional,
-        "File with the password for Redis, read at each connect. Without any `password` there is no login.",
+        "File with the password for Redis, read at each connect. Without it and `password_credential` there is no login.",
         example: #""/etc/gatewayd/fleet.password""#),
       Setting(
         "password_credential", \.password, SettingType<SecretSource>.credential.optional,
@@ -90,8 +90,10 @@ extension SettingType<[RedisAddress]> {
     let server = SettingType<RedisAddress>(
       "URL",
       read: { (node) throws(SettingFindings) in
-        guard let address = RedisAddress(try node.text(expected: expectation)) else {
-          throw SettingFindings("must be \(expectation), without user, password and path", at: node)
+        let text = try node.text(expected: expectation)
+        guard let address = RedisAddress(text) else {
+          let login = text.contains("@") ? "; fleet.user and fleet.password_file say who logs in" : ""
+          throw SettingFindings("must be \(expectation), without user, password and path\(login)", at: node)
         }
         return address
       },

@@ -63,10 +63,14 @@ struct SettingList<Target>: Sendable {
     let table = (title.isEmpty ? "" : title + ".") + prefix
     var message = table.isEmpty ? "there is no setting or table \(key)" : "\(table.dropLast()) has no setting \(key)"
     let homes = ConfigurationSchema.homes(of: entry.key)
+    // Such as a password, which stands in a file.
+    let longer = names(below: prefix).filter { $0.hasPrefix(entry.key + "_") }
     if title.hasPrefix("upstream."), prefix + entry.key == "namespace" {
       message += ": the path of its url is the namespace, as in url = \"https://chat.example.com/admin\""
     } else if let nearest = NearestName.of(entry.key, among: names(below: prefix)) {
       message += ", did you mean \(nearest.tomlString)?"
+    } else if !longer.isEmpty, homes.isEmpty {
+      message += ", but " + longer.map(\.tomlString).joined(separator: " and ")
     } else if !homes.isEmpty {
       message += ", it belongs to " + homes.map { "[\($0)]" }.joined(separator: " or ")
     } else if title.hasPrefix("upstream."), prefix.isEmpty, entry.node.entries != nil {
