@@ -38,7 +38,7 @@ struct FleetRights: Equatable, Sendable {
 
   let place: FleetPlace
   let host: String
-  let mayHold: Bool
+  var mayHold: Bool
   /// Another host of the fleet, whose keys the one that holds changes; nil where none is known.
   var other: String?
   /// Replicas have to confirm what is to last.
@@ -85,6 +85,18 @@ struct FleetRights: Equatable, Sendable {
   }
 
   // MARK: - What is missing
+
+  /// Whether a host that never holds would miss nothing of it, and one that may could not even take the lease.
+  func areOfHolderAlone(_ denials: [Denial]) -> Bool {
+    let lease = key(.lease)
+    guard mayHold, denials.contains(where: { $0.trial.command == "hset" && $0.trial.key == lease }) else {
+      return false
+    }
+    var humble = self
+    humble.mayHold = false
+    let needed = humble.trials
+    return !denials.contains { needed.contains($0.trial) }
+  }
 
   /// Each command with its keys, in a clause.
   static func names(of denials: [Denial]) -> String {

@@ -204,6 +204,14 @@ final class FleetServerExamination {
           subject.namesakeAdvice(taken))
         return doctor.finish()
       }
+      if rights.areOfHolderAlone(denied) {
+        doctor.find(
+          .failed, "fleet.rights.never_holds",
+          "The user \(user) may do all that a host does that never holds, and nothing that one does which may.",
+          "Write `hold = \"never\"` in `[fleet]`; if this host is to hold say to Redis, and to its replicas: 'ACL SETUSER \(user) \(rights.rules(for: denied, tellsAccess: !isOld).joined(separator: " "))'."
+        )
+        return doctor.finish()
+      }
       let rules = rights.rules(for: denied, tellsAccess: !isOld).joined(separator: " ")
       doctor.find(
         .failed, "fleet.rights.missing", "The user \(user) may not do \(FleetRights.names(of: denied)).",

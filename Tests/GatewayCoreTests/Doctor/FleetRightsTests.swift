@@ -51,6 +51,16 @@ import Testing
     #expect(may.rules(for: all, tellsAccess: true) == ["~gw:f:*", "+hget"])
   }
 
+  @Test func aUserOfAHostThatNeverHoldsIsKnownByWhatIsMissing() {
+    let rights = FleetRights(place: place, host: "a", mayHold: true, other: "b", waits: true)
+    let humble = FleetRights(place: place, host: "a", mayHold: false, waits: true).trials
+    let missing = denials(rights, keyDenied) { !humble.contains($0) }
+    #expect(!missing.isEmpty && rights.areOfHolderAlone(missing))
+    // Somebody has forgotten one of the rights of a host that holds.
+    #expect(!rights.areOfHolderAlone(denials(rights, denied) { $0.command == "hincrby" }))
+    #expect(!rights.areOfHolderAlone(missing + denials(rights, denied) { $0.command == "ping" }))
+  }
+
   @Test func whatRedisFindsSenselessIsNoDenial() {
     let rights = FleetRights(place: place, host: "a", mayHold: true)
     let error = RedisError("ERR The ID specified in XADD must be greater than 0-0")
