@@ -248,6 +248,8 @@ final class Fleet {
   func retire(
     within limit: Duration, _ done: @escaping (Result<[FleetPlace], FleetRetirementProblem>) -> Void
   ) {
+    // What takes part in nothing has nothing to leave.
+    guard !members.isEmpty else { return done(.success([])) }
     FleetRetirement(self, timers: seams.timers, done).start(within: limit)
   }
 

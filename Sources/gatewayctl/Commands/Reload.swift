@@ -17,7 +17,9 @@ enum ReloadCommand: Subcommand {
       let names = RawJSONObject(result)?.elements("changed") ?? []
       let changed = names.compactMap { try? JSONValue.parse($0.span.bytes).stringValue }
       let what = changed.isEmpty ? "nothing changed" : "changed: \(changed.joined(separator: ", "))"
-      try context.confirm(result, "the configuration was read again; \(what)")
+      let takesLinks = RawJSONObject(result)?["takes_links"] == Array("true".utf8)
+      let links = takesLinks ? "; this host takes links of its fleet again" : ""
+      try context.confirm(result, "the configuration was read again; \(what)\(links)")
       for table in changed where ["[socket]", "[state]", "[fleet]"].contains(table) {
         context.diagnostics.error("\(table) is used from the next start of the daemon on; restart it")
       }

@@ -278,6 +278,17 @@ import Testing
     #expect(reasons == [.auth])
   }
 
+  @Test func aHostThatSharesNothingAnyMoreIsNotSaidToHaveLeftItsLinksToOthers() throws {
+    scene.turn(by: .seconds(5))
+    fleet.keep { _ in false }
+    scene.turn(by: .seconds(6))
+    var result: Result<[FleetPlace], FleetRetirementProblem>?
+    fleet.retire(within: .seconds(5)) { result = $0 }
+    scene.turn(by: .seconds(6))
+    #expect(try result?.get() == [])
+    #expect(!fleet.abstains)
+  }
+
   @Test func aHostLeavesAlsoWhereOnlyTheServerOfAnotherUpstreamIsNotReached() throws {
     scene.turn(by: .seconds(5))
     #expect(fleet.holder(of: place)?.holds == true)

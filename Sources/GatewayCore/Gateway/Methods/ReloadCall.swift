@@ -2,12 +2,16 @@
 struct ReloadCall: LocalCall {
   static let method = LocalMethod(
     "reload", "Reads the configuration again; a mistake in it changes nothing.", right: .admin,
-    result: .object([.always("changed", .list(.text), "What is different now.")]))
+    result: .object([
+      .always("changed", .list(.text), "What is different now."),
+      .sometimes("takes_links", .boolean, "This host had left its fleet's links to others, and takes them again."),
+    ]))
 
   func perform(in session: LocalSession, _ id: RequestID?) throws(LocalError) {
     try session.caller.demandAdministrator()
     let gateway = session.gateway
     if gateway.isDraining { throw .draining }
+    let hadLeft = gateway.upstreams.fleet?.abstains == true
     switch gateway.reload() {
     case .success(let changed):
       session.reply(id) { out in
@@ -15,6 +19,9 @@ struct ReloadCall: LocalCall {
         out.beginArray()
         changed.forEach { out.string($0) }
         out.endArray()
+        guard hadLeft else { return }
+        out.key("takes_links")
+        out.bool(true)
       }
     case .failure(let problems): throw LocalError(problems)
     }
