@@ -17,9 +17,7 @@ final class FleetHolder {
   private weak var tap: FleetTap?
   /// Of the present conversation.
   private(set) var writer: FleetWriter?
-  /// How far `up` was read on the present connection to the engine. Another server gives other positions, by its own clock,
-  /// also one that is the master once more: there `up` is read from its beginning, and the numbers tell what was dealt with.
-  private var readUp = FleetPosition.start
+  private var readUp = FleetUpPlace()
   /// Entries that were taken since the engine last forgot some.
   private var taken = (count: 0, bytes: 0)
   private static let trimStep = (count: 256, bytes: 1 << 20)
@@ -77,7 +75,7 @@ final class FleetHolder {
     self.connector.holder = self
     runner.onOrder = { [weak self] in self?.follow($0) }
     runner.onBeat = { [weak self] in self?.complete(&$0) }
-    runner.onBeaten = { [weak self] in self?.beaten(isLate: $0) }
+    runner.onBeaten = { [weak self] in self?.beaten($0, isLate: $1) }
     runner.onFenced = { [weak self] in self?.counters.fences += 1 }
     publisher.onOpen = { [weak self] in self?.begin($0) }
     publisher.onFenced = { [weak self] in self?.runner.tell(.fenced) }
@@ -163,13 +161,15 @@ final class FleetHolder {
   private func complete(_ beat: inout FleetBeat) {
     beat.version = hosts.version(runner.settings.versions) ?? version()
     beat.sequence = publisher.sequence
+    readUp.beats()
     beat.census = hosts.census
     beat.trouble = trouble().map { [own = beat.own] in FleetTrouble($0, of: own) }
   }
 
   /// The term goes on at this server: it may be told again what it has lost.
-  private func beaten(isLate: Bool) {
+  private func beaten(_ beaten: FleetBeaten, isLate: Bool) {
     if isLate { counters.lateBeats += 1 }
+    if let top = beaten.up, readUp.isBackAtStart(behind: top), let writer, writer.isReading, !writer.isFull { readOn() }
     publisher.heal()
     writer?.heal()
   }
@@ -275,13 +275,13 @@ final class FleetHolder {
     writer.onRoom = { [weak self, weak writer] in
       if let self, writer === self.writer, engine.server != nil { readOn() }
     }
-    readUp = opened.up
+    readUp.go(to: opened.up)
     writer.mayWrite(until: lease.mayWriteUntil)
     adoption.opened(writer, hosts.rows)
   }
 
   /// What hosts say is taken from the engine, from where it was left.
-  private func readOn() { engine.readOn(place.key(.up), after: readUp, for: self) }
+  private func readOn() { engine.readOn(place.key(.up), after: readUp.position, for: self) }
 
   /// A message of so many bytes was written for a host.
   func wrote(_ size: Int) { counters.sent.count(size) }
@@ -350,7 +350,7 @@ extension FleetHolder: FleetEngineReceiver {
   }
 
   func engineLost(_ failure: UpstreamFailure) {
-    readUp = .start
+    readUp.go(to: .start)
     publisher.engineLost()
     writer?.engineLost()
     runner.tell(.lost)
@@ -359,7 +359,7 @@ extension FleetHolder: FleetEngineReceiver {
   func engineRead(_ records: [FleetRecord], of key: FleetKey) {
     guard key.part == .up, let writer else { return }
     for record in records {
-      readUp = record.position
+      readUp.go(to: record.position)
       if let entry = FleetUpEntry(record.fields) { writer.take(entry) }
     }
     taken.count += records.count
@@ -367,7 +367,7 @@ extension FleetHolder: FleetEngineReceiver {
     if taken.count >= Self.trimStep.count || taken.bytes >= Self.trimStep.bytes {
       taken = (0, 0)
       // The writer has them; with the end of the conversation they count for nothing.
-      engine.trim(key, before: readUp)
+      engine.trim(key, before: readUp.position)
     }
     writer.flush()
     if writer.isFull { engine.readNoMore(key, for: self) }

@@ -25,7 +25,7 @@ final class FleetLeaseRunner {
   /// An order for the link to the server; those to the engine alone are not told.
   var onOrder: (FleetLease.Action) -> Void = { _ in }
   /// The term goes on at this server. `isLate`: the beat was answered late.
-  var onBeaten: (_ isLate: Bool) -> Void = { _ in }
+  var onBeaten: (FleetBeaten, _ isLate: Bool) -> Void = { _, _ in }
   /// Another host has taken what this one held.
   var onFenced: () -> Void = {}
   /// It is taken, or given up.
@@ -139,7 +139,7 @@ final class FleetLeaseRunner {
       case .done(let beaten):
         let isLate = timers.now - sent > settings.lease / 2
         tell(.beaten)
-        onBeaten(isLate)
+        onBeaten(beaten, isLate)
         if !beaten.next.isEmpty, beaten.next != settings.host {
           leave(beaten.next == "*" ? "another host is to have it" : "\(beaten.next) is to have it")
         }

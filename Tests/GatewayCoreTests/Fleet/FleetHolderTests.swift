@@ -193,6 +193,40 @@ import Testing
     #expect(holder.holds && holder.writer?.isReading == true)
   }
 
+  /// The key is deleted, and the server's clock was set back, or a stranger's entry stood far ahead.
+  @Test func whatHostsSayIsWrittenWhereTheirStreamBeginsAnewBelowWhatWasRead() throws {
+    let (scene, sink, owner) = (FleetScene(), FleetSink(), FleetOwner())
+    let up = scene.place.key(.up)
+    let holder = FleetHolder(
+      scene.settings, sink, engine: scene.engine, timers: scene.timers, random: FakeRandom()
+    ) { FleetTops() }
+    scene.turn(by: .seconds(5))
+    owner.channel = holder.connector.dial(owner: owner)
+    sink.open()
+    scene.turn(by: .seconds(1))
+    let conversation = try #require(holder.writer?.conversation)
+    func say(_ number: UInt64, _ text: String) {
+      let call = FleetUpEntry.Call.write(PreparedMessage(event: "m", body: Array(text.utf8)), ack: nil, row: nil)
+      let entry = FleetUpEntry(host: "b", life: 1, conversation: conversation, number: number, call: call)
+      _ = scene.store.append(entry.fields, to: up, at: nil)
+    }
+    say(1, "one")
+    scene.turn(by: .seconds(1))
+    var fields = FleetFields()
+    fields.add("a", "b")
+    _ = scene.store.append(fields, to: up, at: FleetPosition(99_999_999_999_999, 0))
+    scene.turn(by: scene.settings.lease)
+    #expect(sink.takeAll() == ["one"])
+    scene.store.content.streams[up] = nil
+    say(1, "one")
+    say(2, "two")
+    scene.turn(by: scene.settings.lease)
+    #expect(sink.takeAll() == ["two"])
+    say(3, "three")
+    scene.turn(by: .milliseconds(1))
+    #expect(sink.takeAll() == ["three"] && holder.writer?.conversation == conversation)
+  }
+
   @Test func anEmptiedEngineIsFilledAgain() {
     var options = FleetRig.Options()
     options.faults = [.flush, .pause, .cutEngine, .leave, .hangUp]

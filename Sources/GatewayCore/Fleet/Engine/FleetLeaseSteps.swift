@@ -76,7 +76,7 @@ struct FleetBeat: FleetStep {
   /// The engine's server.
   var run = ""
 
-  var keys: [FleetKey] { [place.key(.lease)] }
+  var keys: [FleetKey] { [place.key(.lease), place.key(.up)] }
   var arguments: [[UInt8]] {
     Array(
       texts: own.text, String(version), agreement.text, String(sequence), census.map { String($0.living) } ?? "",
@@ -84,9 +84,10 @@ struct FleetBeat: FleetStep {
       + [trouble?.bytes ?? [], Array(run.utf8)]
   }
   static func result(_ reply: FleetReply) -> FleetBeaten? {
-    guard case .array(let parts) = reply, parts.count == 2, let beat = number(parts[0]), let next = text(parts[1])
+    guard case .array(let parts) = reply, parts.count == 3, let beat = number(parts[0]), let next = text(parts[1]),
+      let up = text(parts[2])
     else { return nil }
-    return FleetBeaten(beat: beat, next: next)
+    return FleetBeaten(beat: beat, next: next, up: FleetPosition(up))
   }
 }
 
@@ -146,6 +147,8 @@ struct FleetBeaten: Equatable, Sendable {
   var beat: UInt64
   /// The host that is to have the lease next, `*` for any other; empty where it is to stay.
   var next = ""
+  /// The last position of `up`; nil where the engine does not say.
+  var up: FleetPosition? = .start
 }
 
 /// The lease is to go to another host: its holder hears it with its next beat, and gives it back. Or hosts are asked first

@@ -18,7 +18,7 @@ protocol FleetStep: Equatable, Sendable {
 /// | step | keys | arguments | does | replies |
 /// |---|---|---|---|---|
 /// | `take` | L ev | host, own, beat, run, c, seq, term, late, since | refused unless `own` and `beat` are what the caller saw, and `next` is nothing, `*` or the host, or the caller is late | null, or term, c, seq, epoch, offset, session, 1 if `run` is the same |
-/// | `beat` | L | own, v, config, seq, and hosts, may, prefer or nothing, why or nothing, run | raises `beat`, sets the others | beat, next |
+/// | `beat` | L up | own, v, config, seq, and hosts, may, prefer or nothing, why or nothing, run | raises `beat`, sets the others | beat, next, last position of `up` or nothing where that cannot be read |
 /// | `move` | L | own, next, mark of a question | sets `next`; of a question sets `ask` to it and raises `asks`, and hosts that it names, with `*` all others, say that they live | 1, or `asks` |
 /// | `release` | L | own | empties `holder` | 1 |
 /// | `open` | L ev up | own, run, epoch, seq, offset, session, hosts | next `c`, `open` = 1, marker | c, last position of `up` |

@@ -5,12 +5,12 @@
 enum FleetScripts {
   static func text(of step: FleetStepName) -> String {
     switch step {
-    case .take: markers + take
-    case .beat: guardedByOwn + alsoWhenFull + beat
+    case .take: last + markers + take
+    case .beat: guardedByOwn + alsoWhenFull + last + beat
     case .move: guardedByOwn + alsoWhenFull + move
     case .release: guardedByOwn + alsoWhenFull + release
-    case .open: guardedByOwn + alsoWhenFull + markers + open
-    case .down: guardedByOwn + alsoWhenFull + markers + down
+    case .open: guardedByOwn + alsoWhenFull + last + markers + open
+    case .down: guardedByOwn + alsoWhenFull + last + markers + down
     case .done: guardedByOwn + alsoWhenFull + done
     case .adopt: guardedByOwn + adopt
     case .join: alsoWhenFull + join
@@ -64,13 +64,18 @@ enum FleetScripts {
 
     """
 
-  /// The last place of a stream, whose entry may be gone; and a marker behind it and behind the lease's.
-  private static let markers = """
+  /// The last place of a stream, whose entry may be gone.
+  private static let last = """
     local function last(key)
       if redis.call('EXISTS', key) == 0 then return '0-0' end
       local facts = redis.call('XINFO', 'STREAM', key)
       for i = 1, #facts, 2 do if facts[i] == 'last-generated-id' then return facts[i + 1] end end
     end
+
+    """
+
+  /// A marker behind the last entry of `ev`, and behind the lease's.
+  private static let markers = """
     local function mark(least, open, ...)
       local top = tonumber(string.match(last(KEYS[2]), '^(%d+)'))
       local c = math.max(tonumber(redis.call('HGET', KEYS[1], 'c') or '0'), top, least) + 1
@@ -115,10 +120,12 @@ enum FleetScripts {
     return {term, c, seq, epoch, offset, lease('session'), same}
     """
 
+  /// A holder lives also where `up` is no stream.
   private static let beat = """
     redis.call('HSET', KEYS[1], 'v', ARGV[2], 'config', ARGV[3], 'seq', ARGV[4], 'why', ARGV[8], 'at', ARGV[9])
     if ARGV[5] ~= '' then redis.call('HSET', KEYS[1], 'hosts', ARGV[5], 'may', ARGV[6], 'prefer', ARGV[7]) end
-    return {redis.call('HINCRBY', KEYS[1], 'beat', 1), redis.call('HGET', KEYS[1], 'next') or ''}
+    local isKnown, up = pcall(last, KEYS[2])
+    return {redis.call('HINCRBY', KEYS[1], 'beat', 1), redis.call('HGET', KEYS[1], 'next') or '', isKnown and up or ''}
     """
 
   private static let move = """

@@ -26,8 +26,8 @@ import Testing
 
   @Test func aLineOfAScriptHasItsCommands() {
     #expect(FleetScripts.commands(of: .beat, line: 1) == ["HGET"])
-    #expect(FleetScripts.commands(of: .beat, line: 3) == ["HSET"])
-    #expect(FleetScripts.commands(of: .beat, line: 5) == ["HINCRBY", "HGET"])
+    #expect(FleetScripts.commands(of: .beat, line: 8) == ["HSET"])
+    #expect(FleetScripts.commands(of: .beat, line: 11) == ["HINCRBY", "HGET"])
     #expect(FleetScripts.commands(of: .beat, line: 0) == [] && FleetScripts.commands(of: .beat, line: 99) == [])
     #expect(FleetScripts.commands(of: .find) == ["HGET"])
   }

@@ -218,8 +218,8 @@ import Testing
     let digest = FleetScripts.digest(of: .beat)
     #expect(
       rig.sent(on: rig.calls) == [
-        "EVAL \(FleetScripts.text(of: .beat)) 1 gw:f:{u}:L 1@a 1  0     ",
-        "EVALSHA \(digest) 1 gw:f:{u}:L 1@a 1  0     ",
+        "EVAL \(FleetScripts.text(of: .beat)) 2 gw:f:{u}:L gw:f:{u}:up 1@a 1  0     ",
+        "EVALSHA \(digest) 2 gw:f:{u}:L gw:f:{u}:up 1@a 1  0     ",
       ])
   }
 
@@ -236,14 +236,14 @@ import Testing
     rig.engine.run(beat) { heard.append("3 \($0)") }
     rig.advance(.zero)
     #expect(rig.sent(on: rig.calls).last == "WAIT 2 400")
-    rig.say("-FENCED x\r\n*0\r\n*2\r\n:5\r\n$0\r\n\r\n", to: rig.calls)
+    rig.say("-FENCED x\r\n*0\r\n*3\r\n:5\r\n$0\r\n\r\n$3\r\n0-0\r\n", to: rig.calls)
     #expect(heard == ["1 fenced", "2 done(nil)"])
     rig.say(":1\r\n", to: rig.calls)
     #expect(heard == ["1 fenced", "2 done(nil)", "3 uncopied"])
     rig.engine.run(beat) { heard.append("4 \($0)") }
     rig.engine.newest(of: rig.place.key(.up)) { heard.append("5 \($0)") }
     rig.advance(.zero)
-    rig.say("*2\r\n:6\r\n$0\r\n\r\n*0\r\n", to: rig.calls)
+    rig.say("*3\r\n:6\r\n$0\r\n\r\n$3\r\n0-0\r\n*0\r\n", to: rig.calls)
     #expect(heard.count == 3)
     rig.say(":2\r\n", to: rig.calls)
     #expect(heard.suffix(2) == ["4 \(FleetOutcome<FleetBeaten>.done(FleetBeaten(beat: 6)))", "5 done(nil)"])

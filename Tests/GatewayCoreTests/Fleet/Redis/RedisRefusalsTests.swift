@@ -31,13 +31,13 @@ import Testing
     rig.engine.run(FleetJoin(place: rig.place, host: "a", life: 0, details: FleetHostDetails())) { _ in }
     rig.engine.run(beat) { _ in }
     rig.advance(.zero)
-    rig.say("*1\r\n$1\r\n1\r\n*2\r\n:5\r\n$0\r\n\r\n:0\r\n", to: rig.calls)
+    rig.say("*1\r\n$1\r\n1\r\n*3\r\n:5\r\n$0\r\n\r\n$3\r\n0-0\r\n:0\r\n", to: rig.calls)
     #expect(rig.engine.refusal(of: rig.place)?.reason == .timeout)
     // Whichever call was not confirmed.
     #expect(Set(rig.listener.refusals) == ["r1:6379 has 0 replicas that confirm, and `copies` wants 1"])
     rig.engine.run(beat) { _ in }
     rig.advance(.zero)
-    rig.say("*2\r\n:6\r\n$0\r\n\r\n:1\r\n", to: rig.calls)
+    rig.say("*3\r\n:6\r\n$0\r\n\r\n$3\r\n0-0\r\n:1\r\n", to: rig.calls)
     #expect(rig.engine.refusal(of: rig.place) == nil)
     #expect(rig.reports.suffix(1) == [.accepted(upstream: "u")])
   }

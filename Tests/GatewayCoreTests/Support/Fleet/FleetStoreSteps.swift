@@ -34,7 +34,11 @@ extension FleetStore {
           "beat": String(beat), "v": texts[1], "config": texts[2], "seq": texts[3], "why": texts[7], "at": texts[8],
         ])
       if !texts[4].isEmpty { set(keys[0], ["hosts": texts[4], "may": texts[5], "prefer": texts[6]]) }
-      return .reply(.array([.integer(Int64(beat)), .bytes(Array((text(keys[0], "next") ?? "").utf8))]))
+      let up = content.streams[keys[1]]?.last ?? .start
+      return .reply(
+        .array([
+          .integer(Int64(beat)), .bytes(Array((text(keys[0], "next") ?? "").utf8)), .bytes(Array(up.description.utf8)),
+        ]))
     case .move where texts[2] == "1":
       let asks = number(keys[0], "asks") + 1
       set(keys[0], ["ask": texts[1], "asks": String(asks)])

@@ -1,0 +1,33 @@
+import Testing
+
+@testable import GatewayCore
+
+@Suite struct FleetUpPlaceTests {
+  @Test func whatIsReadWhileABeatIsUnderWayIsNotReadAgain() {
+    var place = FleetUpPlace()
+    place.go(to: FleetPosition(5, 0))
+    place.beats()
+    place.go(to: FleetPosition(9, 0))
+    #expect(!place.isBackAtStart(behind: FleetPosition(5, 0)))
+    #expect(place.position == FleetPosition(9, 0))
+  }
+
+  @Test func aStreamThatEndsBeforeWhatWasReadIsReadFromItsBeginning() {
+    var place = FleetUpPlace()
+    place.go(to: FleetPosition(9, 0))
+    place.beats()
+    #expect(place.isBackAtStart(behind: FleetPosition(8, 3)))
+    #expect(place.position == .start)
+    // Said once for it.
+    #expect(!place.isBackAtStart(behind: FleetPosition(8, 3)))
+  }
+
+  @Test func aBeatOfTheServerBeforeSaysNothingOfTheNextOne() {
+    var place = FleetUpPlace()
+    place.go(to: FleetPosition(9, 0))
+    place.beats()
+    place.go(to: .start)
+    place.go(to: FleetPosition(3, 0))
+    #expect(!place.isBackAtStart(behind: FleetPosition(2, 0)))
+  }
+}
