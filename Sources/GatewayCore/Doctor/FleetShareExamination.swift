@@ -16,7 +16,8 @@ final class FleetShareExamination {
     doctor.begin(.fleetLease)
     readLease { [weak self] first in
       guard let self else { return }
-      doctor.timers.after(LeaseLook(lease: lease).pause) { [weak self] in self?.readLease { self?.leaseSeen(first, $0) } }
+      doctor.timers.after(LeaseLook(lease: lease).pause) { [weak self] in self?.readLease { self?.leaseSeen(first, $0) }
+      }
     }
   }
 

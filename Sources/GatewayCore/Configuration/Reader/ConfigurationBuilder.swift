@@ -82,7 +82,8 @@ extension ConfigurationBuilder {
     }
     if let place = origins["tls.ca"], let first = fleet.redis.first, !fleet.redis.contains(where: \.secure) {
       notes.note(
-        "fleet.tls.ca means nothing for \(first.text); write rediss:// in fleet.redis for TLS, or leave it out", at: place
+        "fleet.tls.ca means nothing for \(first.text); write rediss:// in fleet.redis for TLS, or leave it out",
+        at: place
       )
     }
     checkFile("tls.ca", fleet.authorities?.path, origins, notes)

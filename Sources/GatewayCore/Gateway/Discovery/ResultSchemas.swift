@@ -53,7 +53,8 @@ enum ResultSchemas {
     .always("seq", .count, "Where the answer ends: `since` with it goes on there."),
     .always("complete", .boolean, "Whether nothing that was asked for is missing up to there."),
     .sometimes("missing", .list(.choice(GapReason.allCases.map(\.rawValue))), "Why something is missing up to there."),
-    .sometimes("detail", .optional(.text), "Why what other hosts of a fleet have heard could not be read, in a sentence."),
+    .sometimes(
+      "detail", .optional(.text), "Why what other hosts of a fleet have heard could not be read, in a sentence."),
     .always("more", .boolean, "Whether the limit, or that of a line, left out newer ones."),
   ])
 

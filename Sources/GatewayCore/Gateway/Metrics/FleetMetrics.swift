@@ -8,7 +8,10 @@ enum FleetMetrics {
       .init("fleet_redis_reached", .gauge, "1 while the fleet's Redis is reached, else 0.") {
         if let fleet = $0.gateway.upstreams.fleet { $1.value(fleet.engine.server == nil ? 0 : 1) }
       },
-      .init("fleet_redis_round_trip_seconds", .gauge, "How long it took for its last answer; not there while it is not reached.") {
+      .init(
+        "fleet_redis_round_trip_seconds", .gauge,
+        "How long it took for its last answer; not there while it is not reached."
+      ) {
         if let time = $0.gateway.upstreams.fleet?.engine.roundTrip { $1.seconds(time) }
       },
     ]
