@@ -184,6 +184,7 @@ final class FleetCalls {
   // MARK: - What becomes of it
 
   /// What the link has taken by now is written, as far as the server's machine has it. Returns of how much that was noted.
+  @discardableResult
   func noteSeen(atMost limit: Int) -> Int {
     var count = 0
     let unsent = tap.unsentBytes

@@ -316,6 +316,11 @@ final class FleetHolder {
     }
   }
 
+  /// What the server's machine has by now is written, and in no later conversation once more.
+  func ends(_ tap: FleetTap) {
+    if tap === self.tap { writer?.noteAllSeen() }
+  }
+
   func ended(_ tap: FleetTap, _ failure: UpstreamFailure?) {
     guard tap === self.tap else { return }
     self.tap = nil

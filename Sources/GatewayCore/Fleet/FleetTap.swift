@@ -193,6 +193,8 @@ extension FleetTap: UpstreamChannelOwner {
   var lineLimit: Int { owner?.lineLimit ?? .max }
   var doubtsLink: Bool { owner?.doubtsLink ?? false }
 
+  func channelEnds(_ channel: any UpstreamChannel) { holder?.ends(self) }
+
   func channelEnded(_ channel: any UpstreamChannel, _ failure: UpstreamFailure) {
     end(failure)
     owner?.channelEnded(self, failure)

@@ -159,6 +159,12 @@ final class FleetWriter {
     lookLater(isCutOff ? .zero : min(max(delay * 2, .milliseconds(1)), .milliseconds(10)))
   }
 
+  /// The link ends, and tells for the last time what has left.
+  func noteAllSeen() {
+    guard state != .over else { return }
+    calls.noteSeen(atMost: .max)
+  }
+
   private func noteSeen() {
     seenInTurn += calls.noteSeen(atMost: Self.seenPortion - seenInTurn)
     if seenInTurn == Self.seenPortion { lookLater(.zero) }

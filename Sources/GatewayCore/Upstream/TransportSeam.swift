@@ -80,6 +80,8 @@ public protocol TransportReceiver: AnyObject {
   func transportGathers(binary: RawSpan)
   /// The peer answered the last `probe()`.
   func transportAnsweredProbe()
+  /// The end comes. `unsentBytes` says once more what the far end's machine has not acknowledged.
+  func transportEnds()
   /// The end, by the peer or by a failure. Nothing follows.
   func transportClosed(_ failure: TransportFailure)
 }
@@ -92,6 +94,8 @@ extension TransportReceiver {
   func transportGathers(binary: RawSpan) {}
   /// For receivers that never ask.
   func transportAnsweredProbe() {}
+  /// For receivers to which that is nothing.
+  func transportEnds() {}
 }
 
 /// What a WebSocket message is made of.

@@ -320,11 +320,16 @@ protocol UpstreamChannelOwner: AnyObject {
   func channel(_ channel: any UpstreamChannel, sampledTime sample: ClockSample)
   /// The attempt goes on, but what it waits for is not there, for this reason. As often as there is another one.
   func channel(_ channel: any UpstreamChannel, waitsFor failure: UpstreamFailure)
+  /// The end comes, perhaps: `unsentBytes` says once more what the server's machine has not acknowledged. A channel that
+  /// cannot say it leaves this out.
+  func channelEnds(_ channel: any UpstreamChannel)
   /// The attempt failed or the conversation ended. Exactly once unless the owner called `close()`; nothing follows.
   func channelEnded(_ channel: any UpstreamChannel, _ failure: UpstreamFailure)
 }
 
 extension UpstreamChannelOwner {
+  /// For owners to which what was delivered is nothing.
+  func channelEnds(_ channel: any UpstreamChannel) {}
   /// For kinds without keyword arguments.
   func channel(_ channel: any UpstreamChannel, receivedEvent name: RawSpan, arguments: RawSpan, ack: UInt64?) {
     self.channel(channel, receivedEvent: name, arguments: arguments, kwargs: nil, ack: ack)

@@ -103,6 +103,7 @@ final class StreamTransport: Transport, TransportSocket.Owner {
 
   private func fail(_ failure: TransportFailure) {
     let receiver = receiver
+    if isOpen { receiver?.transportEnds() }
     release()
     receiver?.transportClosed(failure)
   }

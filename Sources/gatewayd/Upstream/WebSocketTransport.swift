@@ -282,6 +282,7 @@ final class WebSocketTransport: Transport, TransportSocket.Owner {
       return
     }
     let receiver = receiver
+    receiver?.transportEnds()
     switch ending {
     case .closed: leave(framer, until: .written)
     case .tooLarge, .noMemory, .invalidText, .invalidCompression, .violation: leave(framer, until: .hungUp)
@@ -302,6 +303,7 @@ final class WebSocketTransport: Transport, TransportSocket.Owner {
 
   private func fail(_ failure: TransportFailure) {
     let receiver = receiver
+    if sender != nil { receiver?.transportEnds() }
     release()
     receiver?.transportClosed(failure)
   }

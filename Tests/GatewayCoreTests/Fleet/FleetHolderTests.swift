@@ -227,6 +227,34 @@ import Testing
     #expect(sink.takeAll() == ["three"] && holder.writer?.conversation == conversation)
   }
 
+  @Test func aSendThatTheServersMachineHasWhenItHangsUpIsNotWrittenOnceMore() throws {
+    let (scene, sink, owner) = (FleetScene(), FleetSink(), FleetOwner())
+    let holder = FleetHolder(
+      scene.settings, sink, engine: scene.engine, timers: scene.timers, random: FakeRandom()
+    ) { FleetTops() }
+    scene.turn(by: .seconds(5))
+    func say() throws {
+      owner.channel = holder.connector.dial(owner: owner)
+      sink.open()
+      scene.turn(by: .seconds(1))
+      let conversation = try #require(holder.writer?.conversation)
+      let call = FleetUpEntry.Call.write(PreparedMessage(event: "m", body: Array("one".utf8)), ack: nil, row: "1")
+      let entry = FleetUpEntry(host: "b", life: 1, conversation: conversation, number: 1, call: call)
+      _ = scene.store.append(entry.fields, to: scene.place.key(.up), at: nil)
+      scene.turn(by: .seconds(1))
+    }
+    sink.cost = 10
+    try say()
+    #expect(sink.takeAll() == ["one"])
+    // It acknowledges with its last words.
+    sink.unsentBytes = 0
+    sink.owner?.channelEnds(sink)
+    sink.owner?.channelEnded(sink, UpstreamFailure(.closed, "gone"))
+    scene.turn(by: .seconds(1))
+    try say()
+    #expect(sink.takeAll() == [])
+  }
+
   @Test func anEmptiedEngineIsFilledAgain() {
     var options = FleetRig.Options()
     options.faults = [.flush, .pause, .cutEngine, .leave, .hangUp]

@@ -61,6 +61,19 @@ import Testing
     #expect(rig.told() == [.written(upTo: 1), .written(upTo: 2)])
   }
 
+  @Test func whatTheServersMachineHasWhenItHangsUpIsWritten() {
+    rig.mayWrite()
+    sink.cost = 10
+    rig.say(1, "one", row: "1")
+    rig.say(2, "two", row: "2")
+    sink.unsentBytes = 10
+    // The look that comes by itself comes too late.
+    writer.noteAllSeen()
+    writer.close(UpstreamFailure(.closed, "gone"))
+    scene.turn(by: .seconds(1))
+    #expect(rig.told() == [.written(upTo: 1)])
+  }
+
   @Test func anAcknowledgementGoesToTheHostThatWaitsForIt() {
     rig.mayWrite()
     rig.say(1, "one", host: "b", ack: 4)

@@ -81,6 +81,9 @@ final class SocketIOChannel: UpstreamChannel {
     handle(.linkReady(entry))
   }
 
+  /// The owner looks a last time at what has left.
+  func linkEnds() { owner.channelEnds(self) }
+
   /// The link goes on over a WebSocket.
   func transportSwitched() {
     guard let link, let revision = link.revision else { return }
@@ -277,6 +280,7 @@ final class SocketIOChannel: UpstreamChannel {
         timer = nil
       case .announce: announce()
       case .detach(let replyDue):
+        if link?.isUp == true { linkEnds() }
         let link = link
         self.link = nil
         clock = nil

@@ -44,6 +44,8 @@ final class SocketIOLink {
     engine?.transportFacts.flatMap { TransportName(rawValue: $0.name) } ?? route.transport
   }
   var unsentBytes: Int { engine?.unsentBytes ?? 0 }
+  /// Whether it carries something, so that it can be said what has left.
+  var isUp: Bool { engine?.isUp == true }
   var isCongested: Bool { engine?.isCongested ?? false }
   /// The last measured one.
   var roundTrip: Duration? { engine?.roundTrip }
@@ -298,6 +300,10 @@ extension SocketIOLink: EngineIOSocket.Receiver {
   func engineSwitched() {
     route.works(.websocket)
     for channel in namespaces.channels { channel.transportSwitched() }
+  }
+
+  func engineEnds() {
+    for channel in namespaces.channels { channel.linkEnds() }
   }
 
   func engineEnded(_ failure: TransportFailure) {

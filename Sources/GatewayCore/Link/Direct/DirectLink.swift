@@ -201,6 +201,8 @@ final class DirectLink: UpstreamChannel, TransportReceiver {
   /// The server has answered what the session asked it for a sign of life.
   func answeredProbe() { liveness?.answeredNow() }
 
+  func transportEnds() { owner?.channelEnds(self) }
+
   func transportClosed(_ failure: TransportFailure) {
     transport = nil
     trace?.closed(failure.failure)
@@ -311,6 +313,7 @@ final class DirectLink: UpstreamChannel, TransportReceiver {
     stopTimer()
     liveness = nil
     if machine.state == .left { attempt.stop() }
+    if transport != nil { owner?.channelEnds(self) }
     let (session, transport) = (session, transport)
     self.session = nil
     self.transport = nil

@@ -18,6 +18,8 @@ final class EngineIOSocket: TransportReceiver {
     func engineGathers(text: RawSpan, from start: Int)
     /// The same for a long binary message.
     func engineGathers(binary: RawSpan)
+    /// The end comes. `unsentBytes` says once more what the server's machine has not acknowledged.
+    func engineEnds()
     /// The end, by the server or by a failure. Nothing follows.
     func engineEnded(_ failure: TransportFailure)
   }
@@ -96,6 +98,8 @@ final class EngineIOSocket: TransportReceiver {
   var lastHeartbeat: MonotonicInstant? { liveness.lastHeard }
   /// Bytes accepted but not yet taken by the kernel.
   var unsentBytes: Int { transport?.unsentBytes ?? 0 }
+  /// Whether there is a transport.
+  var isUp: Bool { transport != nil }
   /// Whether what is sent now waits behind what the kernel refused.
   var isCongested: Bool { transport?.isCongested ?? false }
 
@@ -226,6 +230,8 @@ final class EngineIOSocket: TransportReceiver {
     } catch { perform(session.handle(.undecodable(error))) }
   }
 
+  func transportEnds() { receiver.engineEnds() }
+
   /// What the server wrote instead of a handshake matters one level up.
   func transportClosed(_ failure: TransportFailure) {
     transport = nil
@@ -256,6 +262,7 @@ final class EngineIOSocket: TransportReceiver {
       case .announce: if let handshake { receiver.engineOpened(handshake) }
       case .deliver: break
       case .end(let failure):
+        if transport != nil { receiver.engineEnds() }
         letGo()
         receiver.engineEnded(lost ?? TransportFailure(failure))
       }

@@ -90,6 +90,7 @@ final class UpgradingTransport: Transport {
     func transportGathers(text: RawSpan) { owner?.webSocketGathers(text: text) }
     func transportGathers(binary: RawSpan) { owner?.webSocketGathers(binary: binary) }
     func transportAnsweredProbe() { owner?.receiver?.transportAnsweredProbe() }
+    func transportEnds() { owner?.webSocketEnds() }
     func transportClosed(_ failure: TransportFailure) { owner?.webSocketClosed(failure) }
   }
 
@@ -114,6 +115,10 @@ final class UpgradingTransport: Transport {
   private func webSocketReceived(binary: RawSpan) {
     guard upgrade.state != .upgraded else { receiver?.transportReceived(binary: binary); return }
     handle(.probeMisspoke)
+  }
+
+  private func webSocketEnds() {
+    if upgrade.state == .upgraded { receiver?.transportEnds() }
   }
 
   private func webSocketClosed(_ failure: TransportFailure) {
