@@ -136,7 +136,11 @@ struct StatusCheck: Equatable {
     return connection["needed"]?.boolValue == false && !ordered.contains(reason) ? .unneeded : .down
   }
 
-  private static func waiting(_ connection: JSONValue) -> Int { connection["queue"]?["count"]?.integerValue ?? 0 }
+  /// What was given to a fleet is written only when its holder has said so.
+  private static func waiting(_ connection: JSONValue) -> Int {
+    let given = connection["fleet"]?["unconfirmed"]?.integerValue ?? 0
+    return (connection["queue"]?["count"]?.integerValue ?? 0) + given
+  }
 
   /// `downSince`: where it is known better than the connection has it.
   private mutating func judge(_ connection: JSONValue, isNamed: Bool, downSince: Int? = nil) {

@@ -96,6 +96,11 @@ import Testing
     #expect(try check([], daemon: daemon).verdict == verdict)
   }
 
+  @Test func whatAFleetWasGivenAndHasNotWrittenIsQueued() throws {
+    let given = connection("chat", "connected").replacing(#""state":"#, with: #""fleet":{"unconfirmed":7},"state":"#)
+    #expect(try check([given]).line == "GATEWAYD OK: 1 connected, none down | connected=1 down=0 queued=9")
+  }
+
   @Test func whatNobodyNeedsAfterATakeOverIsNotCritical() throws {
     func left(_ reason: String, isNeeded: Bool) -> String {
       connection("chat", "disconnected", reason, down: 900)
