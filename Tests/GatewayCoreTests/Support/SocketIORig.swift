@@ -190,6 +190,10 @@ final class ChannelLog: UpstreamChannelOwner {
 
   private func text(_ span: RawSpan) -> String { span.withUnsafeBytes { String(decoding: $0, as: UTF8.self) } }
 
+  /// What had not left when the end came; nil before.
+  private(set) var unsentAtEnd: Int?
+  func channelEnds(_ channel: any UpstreamChannel) { unsentAtEnd = channel.unsentBytes }
+
   func channelOpened(_ channel: any UpstreamChannel) {
     note(.opened)
     onOpened?(channel)

@@ -62,6 +62,22 @@ import Testing
   #expect(rig.transport.isClosed)
 }
 
+/// By a packet of the namespace, by one of the session, and by the transport itself.
+@Test func whatHasLeftIsKnownWhenTheServerEndsALink() {
+  for (place, end) in ["41", "1", ""].enumerated() {
+    let rig = SocketIORig()
+    let connection = rig.joined()
+    rig.transport.unsentBytes = 5 + place
+    if end.isEmpty {
+      rig.transport.receiver?.transportEnds()
+      rig.transport.fail(UpstreamFailure(.closed, "gone"))
+    } else {
+      rig.transport.receive(end)
+    }
+    #expect(connection.log.unsentAtEnd == 5 + place)
+  }
+}
+
 @Test func eachOfManyNamespacesGetsItsOwnEvents() {
   let rig = SocketIORig()
   let connections = (0..<40).map { rig.connection("/room\($0)") }
