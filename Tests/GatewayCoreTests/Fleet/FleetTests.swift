@@ -117,15 +117,20 @@ import Testing
 
   @Test func adoptedSendsOfAnUpstreamThatTheFleetSharesNoLongerComeBackInPortions() throws {
     let count: UInt64 = 1_000
-    _ = try box(count)
+    let agreement = try box(count).settings.agreement
     let row = try #require(scene.store.hostRow(place.key(.hosts), "b"))
-    scene.run(FleetAdopt(place: place, own: scene.take("z"), host: "b", life: row.life, beat: row.beat ?? 0))
+    let own = scene.take("z")
+    scene.run(FleetAdopt(place: place, own: own, host: "b", life: row.life, beat: row.beat ?? 0))
     var (adopted, returned, most) = (0, [UInt64](), 0)
     fleet.onSend = { _, news in
       if case .adopted = news { adopted += 1 }
       if case .returned(let number) = news { returned.append(number) }
     }
-    scene.turn(by: .seconds(15))
+    // The other host holds on, and has written none of them.
+    for _ in 0..<15 {
+      scene.run(FleetBeat(place: place, own: own, agreement: agreement))
+      scene.turn(by: .seconds(1))
+    }
     #expect(adopted == Int(count) && returned == [])
     fleet.keep { _ in false }
     most = returned.count
