@@ -27,7 +27,7 @@ struct UpstreamOutages {
     let reason = members.string("reason")
     let why = [reason, members.string("detail")].compactMap { $0 }.joined(separator: ", ")
     let next = members.integer("in").flatMap { Int64($0) }.map {
-      "; next attempt in \(DurationText.describe(milliseconds: $0))"
+      $0 > 0 ? "; next attempt in \(DurationText.describe(milliseconds: $0))" : "; next attempt now"
     }
     // The first attempt has a state of its own, whose name says little to a person.
     let word = state == "created" ? "connecting" : state

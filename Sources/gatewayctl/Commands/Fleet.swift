@@ -12,8 +12,8 @@ enum FleetCommand: Subcommand {
     operandCount: 0...3,
     summary: "show the hosts that share links, move a link, leave, forget a host",
     details: [
-      "Shows the hosts of the fleet and which of them has the link of each upstream: on a terminal as tables; otherwise, "
-        + "or with --json, as one JSON object.",
+      "Shows the hosts of the fleet and which of them has the link of each upstream: on a terminal, or with --table, as "
+        + "tables; otherwise, or with --json, as one JSON object.",
       "move gives the link of UPSTREAM to HOST, or to any other host than the present one, and returns when that has it. "
         + "Any host that may hold may be asked. It needs the right 'admin' on the upstream.",
       "leave gives everything that this host has to others, as before its maintenance; it takes nothing until it is "
@@ -21,7 +21,9 @@ enum FleetCommand: Subcommand {
       "forget removes what the fleet keeps of HOST, which is gone for good: not while it lives or has a link, or while its "
         + "durable sends have still to be written. A host that may hold is asked. It needs the right 'admin'.",
     ],
-    options: [.namespace],
+    options: [
+      .namespace, .init(.table, "print the tables also where stdout is no terminal, whole and without colour"),
+    ],
     examples: [
       .init("Who has the links?", "gatewayctl fleet"),
       .init("Give one to a certain host", "gatewayctl fleet move chat edge-3"),
@@ -33,6 +35,10 @@ enum FleetCommand: Subcommand {
 
   static func run(_ context: Context) throws(Failure) -> ExitCode {
     let operands = context.arguments.operands
+    try context.arguments.refuse(.table, with: .json)
+    if context.arguments.has(.table), !operands.isEmpty {
+      throw Failure(.usage, "--table goes with 'fleet' alone, which shows the hosts")
+    }
     guard let word = operands.first else { return try list(context) }
     guard let verb = FleetVerb(rawValue: word) else {
       let words = FleetVerb.allCases.map(\.rawValue)
@@ -52,7 +58,7 @@ enum FleetCommand: Subcommand {
 
   private static func list(_ context: Context) throws(Failure) -> ExitCode {
     let result = try context.client.call("fleet.list", until: context.deadline)
-    guard context.settings.isReadable else {
+    guard context.settings.isReadable || context.arguments.has(.table) else {
       try context.printJSON(result)
       return .done
     }

@@ -12,6 +12,9 @@ struct FleetView {
   /// The fleet and its server, its hosts, and its upstreams.
   var text: String { head() + "\n" + hosts() + "\n" + upstreams() }
 
+  /// Whether what is shown is how it is now.
+  private var isReached: Bool { document["redis"]?["state"]?.stringValue != "unreachable" }
+
   private func head() -> String {
     let redis = document["redis"] ?? .null
     var parts = [Table.Cell("fleet \(document["name"]?.stringValue ?? "?")", .heading)]
@@ -19,7 +22,7 @@ struct FleetView {
     parts.append(Self.server(redis))
     var text = palette.list(parts, width: width)
     if let detail = redis["detail"]?.stringValue { text += sentence(detail, .bad) }
-    if redis["state"]?.stringValue == "unreachable" { text += sentence("what follows was seen last", .waiting) }
+    if !isReached { text += sentence("what follows was seen last", .waiting) }
     if let warning = document["warning"]?.stringValue { text += sentence(warning, .waiting) }
     return text
   }
@@ -99,7 +102,8 @@ struct FleetView {
         [
           .init(name(upstream)), .init(holder ?? "none", holder == nil ? .waiting : nil),
           .init(holder == nil ? "-" : since ?? "-"), .init(number(upstream["term"])),
-          .init(isOpen ? "up" : "down", isOpen ? .good : .bad), .init(upstream["epoch"]?.stringValue ?? "-"),
+          .init(isOpen ? "up" : "down", !isReached ? .waiting : isOpen ? .good : .bad),
+          .init(upstream["epoch"]?.stringValue ?? "-"),
           .init(number(upstream["hosts"])),
         ], notes: notes)
     }

@@ -75,4 +75,15 @@ import Testing
     #expect(
       order("a", "release") == "This host has the link for its fleet; 'fleet.move' gives that to another one.")
   }
+
+  @Test func aLinkIsMovedAlsoByTheURLOfItsUpstream() throws {
+    fleet.startTwo()
+    let host = try #require(fleet.hosts["b"])
+    let url = try #require(host.gateway.configuration.upstreams["chat"]?.url.fullText)
+    let program = host.client(uid: 0)
+    program.call("fleet.move", #"{"upstream":"\#(url)","host":"b"}"#)
+    fleet.turn(by: .seconds(10))
+    let answer = try #require(program.readValues().last)
+    #expect(answer["result"]?["holder"]?.stringValue == "b" && answer["result"]?["upstream"]?.stringValue == "chat")
+  }
 }

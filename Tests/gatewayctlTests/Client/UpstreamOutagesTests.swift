@@ -26,6 +26,8 @@ import Testing
     var outages = UpstreamOutages()
     let down = try members(#"{"state":"disconnected","reason":"unreachable","detail":"no answer","in":2000}"#)
     #expect(outages.note(down, of: "chat")?.text == "chat is disconnected: unreachable, no answer; next attempt in 2 s")
+    let due = try members(#"{"state":"disconnected","reason":"fleet","in":0}"#)
+    #expect(outages.note(due, of: "chat")?.text == "chat is disconnected: fleet; next attempt now")
     #expect(outages.note(try members(#"{"state":"created"}"#), of: "chat")?.text == "chat is connecting")
   }
 }

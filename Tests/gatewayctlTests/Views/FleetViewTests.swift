@@ -6,7 +6,8 @@ import Testing
 /// What `gatewayctl fleet` shows on a terminal.
 @Suite struct FleetViewTests {
   private func text(
-    redis: String = #"{"state":"working","server":"r1:6379","rtt":0.4}"#, isStopped: Bool = false
+    redis: String = #"{"state":"working","server":"r1:6379","rtt":0.4}"#, isStopped: Bool = false,
+    isColored: Bool = false
   ) throws -> String {
     let host =
       #"{"host":"edge-17","version":"1.1.0","may_hold":true,"alive":\#(!isStopped),"stopped":\#(isStopped),"#
@@ -19,7 +20,7 @@ import Testing
       #"{"name":"prod","host":"edge-3","warning":null,"redis":\#(redis),"hosts":[\#(host)],"upstreams":[\#(upstream)]}"#
     return FleetView(
       document: try JSONValue.parse(Array(document.utf8).span.bytes), now: 7_200_000,
-      palette: Palette(isColored: false)
+      palette: Palette(isColored: isColored)
     ).text
   }
 
@@ -39,6 +40,12 @@ import Testing
   @Test func theConversationIsNoColumn() throws {
     let shown = try text(redis: #"{"state":"working","server":"r1:6379","rtt":0.4,"detail":null}"#)
     #expect(shown == "fleet prod  this host is edge-3  Redis r1:6379, 0.4 ms\n\n" + tables)
+  }
+
+  @Test func aLinkThatWasSeenLastIsNotShownAsUp() throws {
+    let good = "\u{1b}[32mup\u{1b}[0m"
+    #expect(try text(redis: #"{"state":"working","server":"r1:6379","rtt":0.4}"#, isColored: true).contains(good))
+    #expect(try !text(redis: #"{"state":"unreachable","server":null,"rtt":null}"#, isColored: true).contains(good))
   }
 
   @Test func whileRedisIsNotReachedItIsSaidThatTheTablesAreOld() throws {

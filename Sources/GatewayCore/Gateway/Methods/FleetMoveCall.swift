@@ -8,7 +8,7 @@ struct FleetMoveCall: LocalCall {
     "fleet.move", "Gives the link of an upstream to another host of the fleet, and answers when that has it.",
     right: .admin,
     parameters: [
-      .required(.upstream, .name, "Name of a configured upstream that the fleet shares."),
+      .required(.upstream, .name, "Name of a configured upstream that the fleet shares, or its URL."),
       .optional(.namespace, .string(1...1_024), "Namespace; that of the configuration unless given."),
       .optional(.host, .string(1...64), "The host that is to have it; without it any other than the present one."),
     ],
@@ -27,7 +27,7 @@ struct FleetMoveCall: LocalCall {
     else {
       throw .invalid(
         "upstream",
-        "'\(specification.name ?? "")' is not shared by the fleet in this namespace: set `fleet = true` for it, or name one that 'fleet.list' has."
+        "'\(specification.name ?? specification.url.redacted)' is not shared by the fleet in this namespace: set `fleet = true` for it, or name one that 'fleet.list' has."
       )
     }
     let moving = FleetMoving(link, to: host)
@@ -52,9 +52,9 @@ struct FleetMoveCall: LocalCall {
 
 extension FleetMoveCall {
   init(_ params: borrowing ParameterValues, _ line: RawSpan) throws(LocalError) {
+    let name = try params.required(.upstream, params.string(.upstream, line))
     target = CallTarget(
-      name: .upstream(try params.required(.upstream, params.string(.upstream, line))),
-      namespace: try params.string(.namespace, line))
+      name: name.contains("://") ? .url(name) : .upstream(name), namespace: try params.string(.namespace, line))
     host = try params.string(.host, line)
   }
 }
