@@ -8,7 +8,8 @@ import Testing
     place.go(to: FleetPosition(5, 0))
     place.beats()
     place.go(to: FleetPosition(9, 0))
-    #expect(!place.isBackAtStart(behind: FleetPosition(5, 0)))
+    let isBack = place.isBackAtStart(behind: FleetPosition(5, 0))
+    #expect(!isBack)
     #expect(place.position == FleetPosition(9, 0))
   }
 
@@ -16,10 +17,12 @@ import Testing
     var place = FleetUpPlace()
     place.go(to: FleetPosition(9, 0))
     place.beats()
-    #expect(place.isBackAtStart(behind: FleetPosition(8, 3)))
+    let isBack = place.isBackAtStart(behind: FleetPosition(8, 3))
+    #expect(isBack)
     #expect(place.position == .start)
     // Said once for it.
-    #expect(!place.isBackAtStart(behind: FleetPosition(8, 3)))
+    let isBackAgain = place.isBackAtStart(behind: FleetPosition(8, 3))
+    #expect(!isBackAgain)
   }
 
   @Test func aBeatOfTheServerBeforeSaysNothingOfTheNextOne() {
@@ -28,6 +31,7 @@ import Testing
     place.beats()
     place.go(to: .start)
     place.go(to: FleetPosition(3, 0))
-    #expect(!place.isBackAtStart(behind: FleetPosition(2, 0)))
+    let isBack = place.isBackAtStart(behind: FleetPosition(2, 0))
+    #expect(!isBack)
   }
 }
