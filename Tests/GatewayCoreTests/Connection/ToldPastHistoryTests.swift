@@ -94,7 +94,7 @@ import Testing
     #expect(history(client, "e1", 2) == [])
     harness.pass(.seconds(11))
     let lines = client.read()
-    let answer = #""events":[],"epoch":"e1","seq":2,"complete":false,"missing":["upstream"],"more":false"#
+    let answer = #""events":[],"epoch":"e1","seq":2,"complete":false,"missing":["upstream"],"detail":"#
     #expect(lines.count == 1 && lines.first?.contains(answer) == true)
   }
 

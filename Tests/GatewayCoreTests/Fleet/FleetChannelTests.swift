@@ -96,7 +96,7 @@ import Testing
     scene.engine.failure = UpstreamFailure(.unreachable, "r:1: connection refused")
     _ = rig.dial()
     scene.turn(by: scene.settings.handshake)
-    #expect(owner.takeAll() == ["ended: fleet, r:1: connection refused"])
+    #expect(owner.takeAll() == ["waits: fleet, r:1: connection refused", "ended: fleet, r:1: connection refused"])
   }
 
   @Test func theHoldersReasonIsToldWhereItsLinkEnds() {

@@ -101,6 +101,8 @@ import Testing
   @Test func aHostThatComesBackBeforeItsSendsAreWrittenLeavesThemToTheOther() {
     leaveSends()
     fleet.turn(by: .seconds(45))
+    // The one that holds would give the link to it otherwise.
+    fleet.hold = .never
     fleet.start("b")
     fleet.turn(by: .seconds(5))
     #expect(listed("b") == ["one queued adopted", "two queued adopted"])
@@ -201,6 +203,8 @@ import Testing
     leaveSends()
     fleet.turn(by: .seconds(45))
     fleet.access = Self.noSending
+    // The one that holds would give the link to it otherwise.
+    fleet.hold = .never
     fleet.start("b")
     fleet.turn(by: .seconds(5))
     #expect(listed("b") == ["one queued adopted", "two queued adopted"])

@@ -28,10 +28,6 @@ struct ConfigurationFleetTests {
       "[fleet]\nname = \"f\"\nredis = [\"redis://r\"]\npassword = \"x\"",
       #"g.toml:4: fleet has no setting "password", but "password_file" and "password_credential""#),
     BrokenConfiguration(
-      "[fleet]\nname = \"f\"\nredis = [\"redis://r\"]\ntls.ca = \"/ca.pem\"",
-      "g.toml:4: fleet.tls.ca means nothing for redis://r:6379; write rediss:// in fleet.redis for TLS, or leave it out"
-    ),
-    BrokenConfiguration(
       "[fleet]\nname = \"f\"\nredis = [\"rediss://r\"]\ntls.ca = \"/etc/secret.key\"",
       #"g.toml:4: fleet.tls.ca names "/etc/secret.key", which cannot be read: Permission denied"#),
   ])

@@ -80,12 +80,6 @@ extension ConfigurationBuilder {
       notes.note(
         "fleet has both password_file and password_credential, but only one of them can be used", at: one)
     }
-    if let place = origins["tls.ca"], let first = fleet.redis.first, !fleet.redis.contains(where: \.secure) {
-      notes.note(
-        "fleet.tls.ca means nothing for \(first.text); write rediss:// in fleet.redis for TLS, or leave it out",
-        at: place
-      )
-    }
     checkFile("tls.ca", fleet.authorities?.path, origins, notes)
     // Read at each connect, and so a daemon starts without it.
     if lookups.demandsFiles, case .file(let path)? = fleet.password {

@@ -72,7 +72,7 @@ import Testing
 
   /// Redis says where the script ended, and not what it may not do there.
   @Test(arguments: [
-    (3, "run this command or subcommand", "HSET"), (5, "run this command or subcommand", "HINCRBY or HGET"),
+    (8, "run this command or subcommand", "HSET"), (11, "run this command or subcommand", "HINCRBY or HGET"),
     (2, "access at least one of the keys mentioned in the command arguments", "HDEL"),
   ])
   func aCommandThatAScriptMayNotUseIsNamed(line: Int, words: String, command: String) {
@@ -84,7 +84,7 @@ import Testing
     rig.say("-\(error) script: 0123, on @user_script:\(line).\r\n", to: rig.calls)
     #expect(heard == [.refused(.forbidden("\(error): \(command)"))])
     let sentence =
-      "r1:6379 does not let this user do what the fleet needs, BEAT of gw:f:{u}:L (\(error): \(command))"
+      "r1:6379 does not let this user do what the fleet needs, BEAT of gw:f:{u}:L, gw:f:{u}:up (\(error): \(command))"
     #expect(rig.engine.refusal(of: rig.place)?.detail == sentence)
   }
 
@@ -111,7 +111,8 @@ import Testing
     let beat = FleetBeat(place: rig.place, own: FleetOwn(term: 1, host: "a"))
     rig.engine.run(beat) { _ in }
     rig.say("-OOM y\r\n", to: rig.calls)
-    #expect(rig.engine.refusal(of: rig.place)?.detail == "r1:6379 has no room for BEAT of gw:f:{u}:L (OOM y)")
+    #expect(
+      rig.engine.refusal(of: rig.place)?.detail == "r1:6379 has no room for BEAT of gw:f:{u}:L, gw:f:{u}:up (OOM y)")
     rig.engine.run(beat) { _ in }
     rig.say("-FENCED another has taken its place\r\n", to: rig.calls)
     #expect(rig.engine.refusal(of: rig.place) == nil)

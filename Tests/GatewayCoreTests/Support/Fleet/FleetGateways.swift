@@ -12,6 +12,7 @@ final class FleetGateways {
   /// Of the processes that begin from now on.
   var access: [AccessRule] = []
   var keep = KeepMode.always
+  var hold = FleetHold.may
 
   let place = FleetPlace(fleet: "f", upstream: "chat")
 
@@ -21,12 +22,13 @@ final class FleetGateways {
     let disk = disks[host] ?? FakeOutboxStore()
     disks[host] = disk
     let opening: OutboxOpening = withDisk ? .open(disk, disk.stored) : .unavailable(.none)
-    let (adopt, durable, access, keep) = (adopt, durable, access, keep)
+    let (adopt, durable, access, keep, hold) = (adopt, durable, access, keep, hold)
     processes += 1
     let harness = GatewayHarness(outbox: opening, time: time, seed: processes, fleet: store) {
       $0.fleet.name = "f"
       $0.fleet.redis = [RedisAddress("redis://127.0.0.1")].compactMap { $0 }
       ($0.fleet.host, $0.fleet.adopt, $0.fleet.durable) = (host, adopt, durable)
+      $0.fleet.hold = hold
       $0.access = access
       $0.upstreams["chat"]?.settings.fleet = true
       $0.upstreams["chat"]?.settings.keep = keep
