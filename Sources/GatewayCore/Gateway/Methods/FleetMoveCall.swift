@@ -54,7 +54,7 @@ extension FleetMoveCall {
   init(_ params: borrowing ParameterValues, _ line: RawSpan) throws(LocalError) {
     let name = try params.required(.upstream, params.string(.upstream, line))
     target = CallTarget(
-      name: name.contains("://") ? .url(name) : .upstream(name), namespace: try params.string(.namespace, line))
+      name: name.contains(text: "://") ? .url(name) : .upstream(name), namespace: try params.string(.namespace, line))
     host = try params.string(.host, line)
   }
 }
