@@ -167,8 +167,11 @@ final class Fleet {
 
   /// The other daemon of this host's name may be gone, or have another one by now.
   private func lookAtNamesake() {
-    guard let namesake, seams.time.now - namesake.since >= options.adopt,
-      members.values.allSatisfy({ $0.link.roster.isAlive(namesake.name) == false })
+    guard let namesake, !isStopping, seams.time.now - namesake.since >= options.adopt,
+      // One that was stopped may be about to be started again.
+      members.values.allSatisfy({
+        $0.link.roster.isAlive(namesake.name) == false && $0.link.roster.isSilent(namesake.name)
+      })
     else { return }
     takeOwnName()
   }

@@ -181,6 +181,20 @@ import Testing
     #expect(scene.store.hostRow(hosts, "b")?.details.instance != "two")
   }
 
+  @Test func aHostLeavesItsNameToAnotherDaemonThatIsOnlyRestarted() throws {
+    try joinANamesake()
+    let hosts = place.key(.hosts)
+    for second in stride(from: 0, through: 40, by: 10) {
+      var row = try #require(scene.store.hostRow(hosts, "b"))
+      row.details.isStopped = second == 40
+      scene.run(FleetAlive(place: place, host: "b", life: row.life, details: row.details))
+      scene.turn(by: .seconds(10))
+    }
+    #expect(fleet.host.hasPrefix("b-"))
+    scene.turn(by: .seconds(60))
+    #expect(fleet.host == "b")
+  }
+
   @Test func aHostWhoseNameAnotherDaemonHasTakesItAgainWhenItIsTold() throws {
     try joinANamesake()
     fleet.takeOwnName()
@@ -203,6 +217,7 @@ import Testing
     try joinANamesake()
     let (hosts, temporary) = (place.key(.hosts), fleet.host)
     let box = place.key(.box(host: temporary))
+    let agreement = try #require(fleet.link(of: place)).settings.agreement
     let own = scene.take("z")
     fleet.takeOwnName()
     let row = try #require(scene.store.hostRow(hosts, temporary))
@@ -211,8 +226,11 @@ import Testing
     scene.run(put)
     scene.run(FleetAdopt(place: place, own: own, host: temporary, life: row.life, beat: row.beat ?? 0))
     #expect(scene.store.rows(of: place.key(.adopted)).keys.sorted() == ["\(temporary)/7"])
-    // Before another host can hold.
-    scene.turn(by: .milliseconds(10))
+    // The other host holds on, and this one has asked twice.
+    for _ in 0..<22 {
+      scene.run(FleetBeat(place: place, own: own, agreement: agreement))
+      scene.turn(by: .seconds(1))
+    }
     #expect(scene.store.hostRow(hosts, temporary) != nil)
     scene.run(FleetDone(place: place, own: own, host: temporary, outcomes: ["7": FleetSendEnd(.sent).row]))
     scene.turn(by: .seconds(120))
