@@ -185,7 +185,9 @@ final class FleetLink {
     guard let record = roster.record else { return }
     defer { asks = record.asks }
     guard let asks, asks != record.asks else { return }
-    if record.asked == host || record.asked == "*" && lives.details.mayHold { lives.say() }
+    // Of several questions only the last one is there.
+    let isOne = record.asks == asks &+ 1
+    if !isOne || record.asked == host || record.asked == "*" && lives.details.mayHold { lives.say() }
   }
 
   private func noteHolder() {

@@ -58,7 +58,10 @@ final class FleetRetirement {
     fleet.abstain(true)
     fleet.leave(within: limit) {
       let left = self.held.first { self.fleet.holder(of: $0.place)?.holds == true }
-      if let left { return self.fail(.tooLate, left.place) }
+      if let left {
+        self.fleet.abstain(false)
+        return self.fail(.tooLate, left.place)
+      }
       self.wait(until: self.end, isTaken: self.isTaken) { self.takeBack($0) }
     }
   }

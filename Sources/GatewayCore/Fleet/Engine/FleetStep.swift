@@ -52,7 +52,7 @@ enum FleetStepName: String, CaseIterable, Sendable {
     }
   }
 
-  /// Whether it is an administrator's order, which a host never gives by itself.
+  /// Whether whoever gives it is told that it was refused, and the host goes on as before.
   var isOrder: Bool { self == .move || self == .forget }
 
   /// Whether it replies with a list that is as long as a box: the length is not known beforehand.
