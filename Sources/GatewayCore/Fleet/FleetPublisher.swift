@@ -83,8 +83,10 @@ final class FleetPublisher {
     self.engine = engine
     self.timers = timers
     self.grace = grace
-    log = FleetReplayLog(.lost, limit: Self.keptLimit, timers: timers) { record, done in
-      engine.append(record.fields, to: events, at: record.position) { done($0.withoutValue) }
+    log = FleetReplayLog(.lost, limit: Self.keptLimit, timers: timers) { log, record, isProbe in
+      engine.append(record.fields, to: events, at: record.position) { [weak log] in
+        log?.answered(record, $0.withoutValue, isProbe: isProbe)
+      }
     }
     log.onOutcome = { [weak self] in self?.said($1) }
     log.onOverflow = { [weak self] in self?.forgot($0) }

@@ -29,8 +29,8 @@ final class FleetReplayLog<Entry: FleetReplayable> {
     case refused
   }
 
-  /// Says an entry to the engine, which answers later.
-  typealias Write = (Entry, @escaping (FleetOutcome<Void>) -> Void) -> Void
+  /// Says an entry of a log to the engine; what that answers later is told to the log by `answered`.
+  typealias Write = (_ log: FleetReplayLog, Entry, _ isProbe: Bool) -> Void
 
   private(set) var state: State
   /// The oldest first. Beyond the limit they are forgotten.
@@ -39,8 +39,9 @@ final class FleetReplayLog<Entry: FleetReplayable> {
   private(set) var unansweredBytes = 0
   private let limit: (count: Int, bytes: Int)
   private let timers: Timers
-  /// Past the log, which does not learn of it.
-  let write: Write
+  private let write: Write
+  /// Who waits for what becomes of a probe.
+  private var onProbed: ((_ isTaken: Bool) -> Void)?
   /// Tells a replay from those before it, which are over.
   private var replays = 0
 
@@ -111,13 +112,21 @@ final class FleetReplayLog<Entry: FleetReplayable> {
   /// Asks with one entry alone whether the engine takes again what it has refused. Answers nothing where that is known by
   /// other means, such as the loss of the engine.
   func probe(_ entry: Entry, _ answer: @escaping (_ isTaken: Bool) -> Void) {
-    write(entry) { [weak self] outcome in
-      guard self?.state == .refused else { return }
-      switch outcome {
-      case .done, .fenced: answer(true)
-      case .refused: answer(false)
-      case .unanswered, .uncopied: break
-      }
+    onProbed = answer
+    write(self, entry, true)
+  }
+
+  /// What became of an entry that was said to the engine.
+  func answered(_ entry: Entry, _ outcome: FleetOutcome<Void>, isProbe: Bool) {
+    guard isProbe else {
+      unansweredBytes -= entry.waitingByteCount
+      return onOutcome(entry, outcome)
+    }
+    guard state == .refused, let onProbed else { return }
+    switch outcome {
+    case .done, .fenced: onProbed(true)
+    case .refused: onProbed(false)
+    case .unanswered, .uncopied: break
     }
   }
 
@@ -139,12 +148,7 @@ final class FleetReplayLog<Entry: FleetReplayable> {
 
   /// Says one, whatever the state.
   func say(_ entry: Entry) {
-    let size = entry.waitingByteCount
-    unansweredBytes += size
-    write(entry) { [weak self] outcome in
-      guard let self else { return }
-      unansweredBytes -= size
-      onOutcome(entry, outcome)
-    }
+    unansweredBytes += entry.waitingByteCount
+    write(self, entry, false)
   }
 }

@@ -14,6 +14,7 @@ final class FleetReplies {
   private let place: FleetPlace
   /// How many replies each host has.
   private var counts: [String: UInt64] = [:]
+  private let engine: any FleetEngine
   private let log: FleetReplayLog<FleetDone>
   private var held: [String: Hold] = [:]
 
@@ -28,8 +29,9 @@ final class FleetReplies {
     _ conversation: UInt64, _ own: FleetOwn, _ place: FleetPlace, engine: any FleetEngine, timers: Timers
   ) {
     (self.conversation, self.own, self.place) = (conversation, own, place)
-    log = FleetReplayLog(.open, limit: Self.limit, timers: timers) { told, done in
-      engine.run(told) { done($0.withoutValue) }
+    self.engine = engine
+    log = FleetReplayLog(.open, limit: Self.limit, timers: timers) { log, told, isProbe in
+      engine.run(told) { [weak log] in log?.answered(told, $0.withoutValue, isProbe: isProbe) }
     }
     log.isHeld = { [weak self] in self?.held[$0.host] != nil }
     log.onOutcome = { [weak self] in self?.told($0, $1) }
@@ -84,7 +86,7 @@ final class FleetReplies {
   }
 
   private func probe(_ done: FleetDone) {
-    log.write(done) { [weak self] outcome in
+    engine.run(done) { [weak self] outcome in
       guard let self else { return }
       switch outcome {
       case .done where held[done.host] == .refused: tellAgain(done.host)

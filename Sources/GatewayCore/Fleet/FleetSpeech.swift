@@ -31,8 +31,10 @@ final class FleetSpeech {
 
   init(_ place: FleetPlace, engine: any FleetEngine, timers: Timers) {
     self.timers = timers
-    log = FleetReplayLog(.lost, timers: timers) { entry, done in
-      engine.append(entry.fields, to: place.key(.up), at: nil) { done($0.withoutValue) }
+    log = FleetReplayLog(.lost, timers: timers) { log, entry, isProbe in
+      engine.append(entry.fields, to: place.key(.up), at: nil) { [weak log] in
+        log?.answered(entry, $0.withoutValue, isProbe: isProbe)
+      }
     }
     log.onOutcome = { [weak self] in self?.said($1) }
   }

@@ -29,9 +29,9 @@ import Testing
   private func log(
     _ state: FleetReplayLog<Word>.State, limit: (count: Int, bytes: Int) = (.max, .max)
   ) -> FleetReplayLog<Word> {
-    FleetReplayLog(state, limit: limit, timers: timers) { [engine] word, done in
+    FleetReplayLog(state, limit: limit, timers: timers) { [engine] log, word, isProbe in
       engine.said.append(word.text)
-      engine.answers.append(done)
+      engine.answers.append { [weak log] in log?.answered(word, $0, isProbe: isProbe) }
     }
   }
 
