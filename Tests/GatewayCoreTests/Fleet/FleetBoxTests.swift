@@ -220,8 +220,8 @@ import Testing
     #expect(scene.store.rows(of: box) == [:])
   }
 
-  @Test func thousandsOfRowsThatEndedWhileTheEngineWasAwayAreRemovedInPortions() {
-    let count = UInt64(FleetRemoval.portion * 2 + 1)
+  /// So many rows are put, and end while the engine is not reached; it can be reached again.
+  private func finishWhileTheEngineIsAway(_ count: UInt64) {
     for number in 1...count { link.box.put(number, FleetFields()) }
     _ = takeNotes()
     scene.engine.way.isOpen = false
@@ -230,21 +230,17 @@ import Testing
     for number in 1...count { link.box.finish(number) }
     scene.engine.largestRemoval = 0
     scene.engine.way.isOpen = true
+  }
+
+  @Test func thousandsOfRowsThatEndedWhileTheEngineWasAwayAreRemovedInPortions() {
+    finishWhileTheEngineIsAway(UInt64(FleetRemoval.portion * 2 + 1))
     scene.turn(by: .seconds(1))
     #expect(scene.store.rows(of: box) == [:])
     #expect(scene.engine.largestRemoval == FleetRemoval.portion)
   }
 
   @Test func aRowThatIsPutAgainWhileThousandsAreRemovedStays() {
-    let count = UInt64(FleetRemoval.portion * 2)
-    for number in 1...count { link.box.put(number, FleetFields()) }
-    _ = takeNotes()
-    scene.engine.way.isOpen = false
-    scene.engine.cut()
-    scene.settle()
-    for number in 1...count { link.box.finish(number) }
-    scene.engine.largestRemoval = 0
-    scene.engine.way.isOpen = true
+    finishWhileTheEngineIsAway(UInt64(FleetRemoval.portion * 2))
     while scene.engine.largestRemoval == 0, let next = scene.timers.nextDeadline {
       if next > scene.time.now { scene.time.advance(by: next - scene.time.now) }
       scene.timers.fire()
