@@ -208,7 +208,23 @@ enum FleetDocument {
     }
   }
 
+  /// A member with the links of upstreams that an order was about.
+  static func write(_ name: String, _ places: [FleetPlace], into out: inout JSONWriter) {
+    out.key(name)
+    out.beginArray()
+    for place in places {
+      out.object {
+        $0.member("upstream", place.upstream)
+        $0.member("namespace", place.namespace)
+      }
+    }
+    out.endArray()
+  }
+
   // MARK: - Schemas
+
+  /// What `write` makes of links of upstreams.
+  static let placesSchema = JSONSchema.list(.object([.always("upstream", .text), .always("namespace", .text)]))
 
   private static let host = JSONSchema.object([
     .always("host", .text), .always("version", .optional(.text), "Of its gatewayd."),

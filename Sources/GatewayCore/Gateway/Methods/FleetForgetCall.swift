@@ -11,7 +11,7 @@ struct FleetForgetCall: LocalCall {
       .always("host", .text),
       .always(
         "forgotten",
-        .list(.object([.always("upstream", .text), .always("namespace", .text)])),
+        FleetDocument.placesSchema,
         "Of what the fleet had something of it."
       ),
     ]))
@@ -30,15 +30,7 @@ struct FleetForgetCall: LocalCall {
         guard let call = session.close(number) else { return }
         session.reply(call.id) {
           $0.member("host", host)
-          $0.key("forgotten")
-          $0.beginArray()
-          for place in places {
-            $0.object {
-              $0.member("upstream", place.upstream)
-              $0.member("namespace", place.namespace)
-            }
-          }
-          $0.endArray()
+          FleetDocument.write("forgotten", places, into: &$0)
         }
       case .failure(let failure): session.end(number, LocalError(failure, of: host))
       }

@@ -7,7 +7,7 @@ struct FleetLeaveCall: LocalCall {
     result: .object([
       .always(
         "left",
-        .list(.object([.always("upstream", .text), .always("namespace", .text)])),
+        FleetDocument.placesSchema,
         "What this host had, and has given up."
       )
     ]))
@@ -28,15 +28,7 @@ struct FleetLeaveCall: LocalCall {
       case .success(let places):
         guard let call = session.close(number) else { return }
         session.reply(call.id) {
-          $0.key("left")
-          $0.beginArray()
-          for place in places {
-            $0.object {
-              $0.member("upstream", place.upstream)
-              $0.member("namespace", place.namespace)
-            }
-          }
-          $0.endArray()
+          FleetDocument.write("left", places, into: &$0)
         }
       case .failure(let problem):
         session.end(number, LocalError(problem.problem, of: problem.place.upstream, to: nil))
