@@ -34,6 +34,8 @@ final class Fleet {
   private var members: [FleetPlace: Member] = [:]
   /// What it takes back of upstreams that it does not share any more.
   private var withdrawals: [FleetWithdrawal] = []
+  /// Orders to give up everything, under way.
+  private var retirements: [FleetRetirement] = []
 
   /// What becomes of a durable send of this host.
   var onSend: (FleetPlace, FleetBox.News) -> Void = { _, _ in }
@@ -253,7 +255,17 @@ final class Fleet {
   ) {
     // What takes part in nothing has nothing to leave.
     guard !members.isEmpty else { return done(.success([])) }
-    FleetRetirement(self, timers: seams.timers, done).start(within: limit)
+    retirements.removeAll(where: \.isOver)
+    let retirement = FleetRetirement(self, timers: seams.timers, done)
+    retirements.append(retirement)
+    retirement.start(within: limit)
+  }
+
+  /// Takes leases again, also where it was told otherwise a moment ago.
+  func rejoin() {
+    for retirement in retirements { retirement.overtake() }
+    retirements.removeAll()
+    abstain(false)
   }
 
   /// Looks at all leases and hosts now; `done` is called once, later or at once, whatever came of it.

@@ -28,6 +28,8 @@ final class FleetMoving {
     case cameBack(String)
     /// No host has taken it in time.
     case tooLate
+    /// This host was told meanwhile to take links again.
+    case isWantedAgain
   }
 
   private let link: FleetLink

@@ -1,9 +1,10 @@
 /// One order to give up everything that a host holds: from the look whether others could take it to the moment at which they
-/// have. What none of them takes this host takes again. It is kept by what it waits for.
+/// have. What none of them takes this host takes again. It is kept by what it waits for, and by its fleet until it is over.
 final class FleetRetirement {
   private let fleet: Fleet
   private let timers: Timers
-  private let done: (Result<[FleetPlace], FleetRetirementProblem>) -> Void
+  /// Nil when it is over.
+  private var done: ((Result<[FleetPlace], FleetRetirementProblem>) -> Void)?
   /// What this host has, and in which term.
   private var held: [(place: FleetPlace, own: FleetOwn)] = []
   private var readiness: FleetReadiness?
@@ -21,13 +22,28 @@ final class FleetRetirement {
     fleet.refresh { self.check(within: limit) }
   }
 
+  var isOver: Bool { done == nil }
+
+  /// This host is to take links again, whatever was ordered before.
+  func overtake() {
+    readiness?.cancel()
+    if let place = held.first?.place { fail(.isWantedAgain, place) } else { finish(.success([])) }
+  }
+
   private func fail(_ problem: FleetMoving.Problem, _ place: FleetPlace) {
-    done(.failure(FleetRetirementProblem(place: place, problem: problem)))
+    finish(.failure(FleetRetirementProblem(place: place, problem: problem)))
+  }
+
+  private func finish(_ result: Result<[FleetPlace], FleetRetirementProblem>) {
+    let done = done
+    self.done = nil
+    done?(result)
   }
 
   // MARK: - Whether others could
 
   private func check(within limit: Duration) {
+    guard !isOver else { return }
     for (place, _) in held {
       guard let engine = fleet.link(of: place)?.engine, engine.server == nil else { continue }
       let failure = engine.failure ?? UpstreamFailure(.unreachable, "no server of the fleet is reached")
@@ -57,6 +73,7 @@ final class FleetRetirement {
   private func leave(within limit: Duration) {
     fleet.abstain(true)
     fleet.leave(within: limit) {
+      guard !self.isOver else { return }
       let left = self.held.first { self.fleet.holder(of: $0.place)?.holds == true }
       if let left {
         self.fleet.abstain(false)
@@ -75,6 +92,7 @@ final class FleetRetirement {
     _ then: @escaping ([FleetPlace]) -> Void
   ) {
     let free = held.filter { !isTaken($0.place, $0.own) }.map(\.place)
+    guard !isOver else { return }
     guard !free.isEmpty, timers.now < end, !fleet.isStopping else { return then(free) }
     timers.after(fleet.options.lease / 16) {
       self.read(free[...]) { self.wait(until: end, isTaken: isTaken, then) }
@@ -97,7 +115,7 @@ final class FleetRetirement {
   // MARK: - Taking back
 
   private func takeBack(_ free: [FleetPlace]) {
-    guard !free.isEmpty, !fleet.isStopping else { return done(.success(held.map(\.place))) }
+    guard !free.isEmpty, !fleet.isStopping else { return finish(.success(held.map(\.place))) }
     fleet.abstain(false)
     for place in free { fleet.holder(of: place)?.takeBack() }
     wait(until: end, isTaken: isTaken) { missing in
@@ -107,7 +125,7 @@ final class FleetRetirement {
       if let place = missing.first { return self.fail(.tooLate, place) }
       // Others were faster after all.
       self.fleet.abstain(true)
-      self.done(.success(self.held.map(\.place)))
+      self.finish(.success(self.held.map(\.place)))
     }
   }
 }

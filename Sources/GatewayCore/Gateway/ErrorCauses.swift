@@ -313,6 +313,11 @@ extension LocalError {
         .expired,
         "The link of '\(upstream)' was to go, but no other host has taken it in time; see what 'gatewayctl fleet' and their logs say."
       )
+    case .isWantedAgain:
+      self.init(
+        .conflict,
+        "A reload has told this host meanwhile to take links again, that of '\(upstream)' too; see what 'gatewayctl fleet' says, and order it again."
+      )
     }
   }
 

@@ -72,7 +72,7 @@ extension Upstreams {
   func joinFleet() {
     guard let fleet else { return }
     // Whoever gave everything away may hold again.
-    fleet.abstain(false)
+    fleet.rejoin()
     // Another daemon may have another name by now.
     fleet.takeOwnName()
     fleet.keep { configuration.upstreams[$0.upstream]?.settings.fleet == true }

@@ -86,4 +86,24 @@ import Testing
     let answer = try #require(program.readValues().last)
     #expect(answer["result"]?["holder"]?.stringValue == "b" && answer["result"]?["upstream"]?.stringValue == "chat")
   }
+
+  @Test(arguments: [false, true])
+  func aReloadWhileTheHostLeavesTakesItsLinksAgainAndTheOrderSaysSo(_ hasGone: Bool) throws {
+    fleet.startTwo()
+    let host = try #require(fleet.hosts["a"])
+    let program = host.client(uid: 0)
+    program.call("fleet.leave")
+    for _ in 0..<1_000 where hasGone && !(host.gateway.upstreams.fleet?.abstains ?? true) {
+      fleet.turn(by: .milliseconds(5))
+    }
+    #expect(host.gateway.upstreams.fleet?.abstains == hasGone)
+    host.reload { _ in }
+    let answer = try #require(program.readValues().last)
+    #expect(
+      answer["error"]?["message"]?.stringValue
+        == "A reload has told this host meanwhile to take links again, that of 'chat' too; see what 'gatewayctl fleet' says, and order it again."
+    )
+    fleet.turn(by: .seconds(30))
+    #expect(program.readValues().isEmpty && host.gateway.upstreams.fleet?.abstains == false)
+  }
 }
