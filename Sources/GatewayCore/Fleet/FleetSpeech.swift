@@ -30,9 +30,10 @@ final class FleetSpeech {
   static let patience: ClosedRange<Duration> = .seconds(5)...(.seconds(320))
 
   init(_ place: FleetPlace, engine: any FleetEngine, timers: Timers) {
+    let calls = place.key(.up)
     self.timers = timers
     log = FleetReplayLog(.lost, timers: timers) { log, entry, isProbe in
-      engine.append(entry.fields, to: place.key(.up), at: nil) { [weak log] in
+      engine.append(entry.fields, to: calls, at: nil) { [weak log] in
         log?.answered(entry, $0.withoutValue, isProbe: isProbe)
       }
     }

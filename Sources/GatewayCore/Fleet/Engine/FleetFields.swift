@@ -12,7 +12,12 @@ struct FleetFields: Hashable, Sendable {
 
   init(_ all: [Field]) { self.all = all }
 
-  mutating func add(_ name: String, _ value: [UInt8]) { all.append(Field(name: name, value: value)) }
+  mutating func add(_ name: String, _ value: [UInt8]) {
+    // Most have no more.
+    if all.isEmpty { all.reserveCapacity(4) }
+    all.append(Field(name: name, value: value))
+  }
+
   mutating func add(_ name: String, _ value: String) { add(name, Array(value.utf8)) }
 
   mutating func add(_ name: String, _ value: UInt64) {
@@ -55,9 +60,13 @@ extension FleetFields {
   /// All of them as one value: of each its name, `:`, how many bytes it has, `:`, and these.
   var packed: [UInt8] {
     var bytes: [UInt8] = []
+    bytes.reserveCapacity(byteCount + all.count * 8)
     for field in all {
-      bytes += Array("\(field.name):\(field.value.count):".utf8)
-      bytes += field.value
+      bytes.append(contentsOf: field.name.utf8)
+      bytes.append(UInt8(ascii: ":"))
+      bytes.append(decimal: UInt64(field.value.count))
+      bytes.append(UInt8(ascii: ":"))
+      bytes.append(contentsOf: field.value)
     }
     return bytes
   }

@@ -1,16 +1,43 @@
 /// What one upstream of a fleet is called, in all keys of it. The braces keep them on one node of a cluster.
 struct FleetPlace: Hashable, Sendable {
-  /// The name of the fleet.
-  var fleet: String
-  /// The name of the configured upstream.
-  var upstream: String
-  /// Each namespace has a lease and streams of its own.
-  var namespace: String
+  /// Shared by the copies of a place, which goes along with each key.
+  private final class Names: Sendable {
+    let fleet: String
+    let upstream: String
+    let namespace: String
+    /// What stands before and behind the word of each key. A namespace other than `/` stands at the end.
+    let beginning: String
+    let end: String
+
+    init(_ fleet: String, _ upstream: String, _ namespace: String) {
+      (self.fleet, self.upstream, self.namespace) = (fleet, upstream, namespace)
+      beginning = "gw:\(fleet):{\(upstream)}:"
+      end = namespace == "/" ? "" : ":\(namespace)"
+    }
+  }
+
+  private let names: Names
 
   init(fleet: String, upstream: String, namespace: String = "/") {
-    self.fleet = fleet
-    self.upstream = upstream
-    self.namespace = namespace
+    names = Names(fleet, upstream, namespace)
+  }
+
+  /// The name of the fleet.
+  var fleet: String { names.fleet }
+  /// The name of the configured upstream.
+  var upstream: String { names.upstream }
+  /// Each namespace has a lease and streams of its own.
+  var namespace: String { names.namespace }
+  fileprivate var beginning: String { names.beginning }
+  fileprivate var end: String { names.end }
+
+  static func == (a: Self, b: Self) -> Bool {
+    a.names === b.names || a.upstream == b.upstream && a.namespace == b.namespace && a.fleet == b.fleet
+  }
+
+  func hash(into hasher: inout Hasher) {
+    hasher.combine(upstream)
+    hasher.combine(namespace)
   }
 
   func key(_ part: FleetKey.Part) -> FleetKey { FleetKey(place: self, part: part) }
@@ -37,23 +64,27 @@ struct FleetKey: Hashable, Sendable {
 
   let place: FleetPlace
   let part: Part
-  /// As the engine names it. A namespace other than `/` stands at the end.
+  /// As the engine names it.
   let text: String
 
   init(place: FleetPlace, part: Part) {
     (self.place, self.part) = (place, part)
-    let word =
-      switch part {
-      case .lease: "L"
-      case .events: "ev"
-      case .up: "up"
-      case .replies(let host): "re:\(host)"
-      case .hosts: "hosts"
-      case .box(let host): "box:\(host)"
-      case .adopted: "box:@"
-      }
-    let end = place.namespace == "/" ? "" : ":\(place.namespace)"
-    text = "gw:\(place.fleet):{\(place.upstream)}:\(word)\(end)"
+    var text = place.beginning
+    switch part {
+    case .lease: text += "L"
+    case .events: text += "ev"
+    case .up: text += "up"
+    case .replies(let host):
+      text += "re:"
+      text += host
+    case .hosts: text += "hosts"
+    case .box(let host):
+      text += "box:"
+      text += host
+    case .adopted: text += "box:@"
+    }
+    text += place.end
+    self.text = text
   }
 
   // What is named alike is the same thing to the engine.
