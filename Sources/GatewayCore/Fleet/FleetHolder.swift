@@ -128,7 +128,7 @@ final class FleetHolder {
 
   /// Gives it away because the server is not reached. False where no other host would take it.
   private func yield() -> Bool {
-    guard runner.isHolding, hosts.isOtherWilling else { return false }
+    guard runner.isHolding, hosts.isOtherWilling(for: runner.settings.agreement) else { return false }
     onYield()
     leave("it does not reach the server, and another host may")
     return true

@@ -1,6 +1,10 @@
 /// The hosts of a fleet, as the one that holds sees them: it looks at all now and then, and says how many live.
 final class FleetHosts {
-  private var settings: FleetSettings
+  private let place: FleetPlace
+  /// What the fleet calls this host.
+  private var host: String
+  /// How long a host is silent before it is adopted.
+  private let adopt: Duration
   private let engine: any FleetEngine
   private let timers: Timers
   private var silence: FleetSilence
@@ -31,13 +35,14 @@ final class FleetHosts {
   var onSilent: (String, FleetHostRow) -> Void = { _, _ in }
 
   init(_ settings: FleetSettings, engine: any FleetEngine, timers: Timers) {
-    (self.settings, self.engine, self.timers) = (settings, engine, timers)
+    (place, host, adopt) = (settings.place, settings.host, settings.adopt)
+    (self.engine, self.timers) = (engine, timers)
     silence = FleetSilence(adopt: settings.adopt)
   }
 
   /// This host holds from now on.
   func begin() {
-    silence = FleetSilence(adopt: settings.adopt)
+    silence = FleetSilence(adopt: adopt)
     term += 1
     look()
   }
@@ -49,12 +54,12 @@ final class FleetHosts {
     (rows, census, lowestVersion) = ([:], nil, nil)
   }
 
-  /// Whether another host would take the lease, as far as is known.
-  var isOtherWilling: Bool {
-    rows.contains { host, row in
-      host != settings.host && row.details.mayHold && !row.details.isReluctant
-        && row.details.agreement.differences(from: settings.agreement).isEmpty
-        && silence.isAlive(host, at: timers.now) == true
+  /// Whether another host would take the lease of a fleet that has agreed upon that, as far as is known.
+  func isOtherWilling(for agreement: FleetAgreement) -> Bool {
+    rows.contains { name, row in
+      name != host && row.details.mayHold && !row.details.isReluctant
+        && row.details.agreement.differences(from: agreement).isEmpty
+        && silence.isAlive(name, at: timers.now) == true
     }
   }
 
@@ -62,7 +67,7 @@ final class FleetHosts {
   func engineGained() { silence.forgetAll() }
 
   /// This host has another name from now on.
-  func rename(_ host: String) { settings.host = host }
+  func rename(_ host: String) { self.host = host }
 
   /// For the others; nil before the first look of a term.
   private(set) var census: FleetCensus?
@@ -74,12 +79,12 @@ final class FleetHosts {
 
   private func look() {
     timers.cancel(timer)
-    timer = timers.after(settings.adopt / 6) { [weak self] in self?.look() }
+    timer = timers.after(adopt / 6) { [weak self] in self?.look() }
     guard engine.server != nil, looking != term else { return }
     let present = term
     looking = present
     var found = Found()
-    FleetLook(place: settings.place, engine: engine, agreement: settings.agreement).begin { [weak self] portion in
+    FleetLook(place: place, engine: engine).begin { [weak self] portion in
       if let self, term == present { see(portion, &found) }
     } _: { [weak self] names in
       guard let self, term == present else { return }
@@ -114,9 +119,9 @@ final class FleetHosts {
   /// By what was seen then: who has been heard meanwhile is not adopted.
   private func tell(_ silent: ArraySlice<(host: String, row: FleetHostRow)>, in present: Int) {
     guard term == present else { return }
-    for (host, row) in silent.prefix(Self.toldAtOnce) where host != settings.host {
-      silence.forget(host)
-      onSilent(host, row)
+    for (name, row) in silent.prefix(Self.toldAtOnce) where name != host {
+      silence.forget(name)
+      onSilent(name, row)
     }
     let rest = silent.dropFirst(Self.toldAtOnce)
     if !rest.isEmpty { timers.after(.zero) { [weak self] in self?.tell(rest, in: present) } }

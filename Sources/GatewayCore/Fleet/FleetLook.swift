@@ -2,25 +2,27 @@
 struct FleetLook {
   let place: FleetPlace
   let engine: any FleetEngine
-  /// What hosts have to have alike: kept once, and not with each.
-  let agreement: FleetAgreement
 
   /// `see` is told each portion, and `done` at the end the names of all; nil where the engine has not answered.
   func begin(_ see: @escaping ([String: FleetHostRow]) -> Void, _ done: @escaping ([String]?) -> Void) {
     var names: [String] = []
+    var agreement = FleetAgreement()
     FleetPortions(key: place.key(.hosts), engine: engine, rowLimit: FleetHostRow.limit).read {
       names.append($0)
       return true
     } _: {
-      see($0.compactMapValues { row($0) })
+      see($0.compactMapValues { row($0, &agreement) })
     } _: {
       if case .done = $0 { done(names) } else { done(nil) }
     }
   }
 
-  private func row(_ bytes: [UInt8]) -> FleetHostRow? {
+  /// What a host has to have like the others is kept once for all that have the same, and not with each.
+  /// - Parameter agreement: of the row before.
+  private func row(_ bytes: [UInt8], _ agreement: inout FleetAgreement) -> FleetHostRow? {
     guard var row = FleetHostRow(bytes) else { return nil }
     if row.details.agreement == agreement { row.details.agreement = agreement }
+    agreement = row.details.agreement
     return row
   }
 }

@@ -8,7 +8,6 @@ final class FleetRoster {
   private let lease: Duration
   /// How long a host is silent before it is taken for dead.
   private let adopt: Duration
-  private let agreement: FleetAgreement
   /// It looks now and then.
   private var isLooking = false
   private var leaseTimer: Timers.ID?
@@ -42,7 +41,7 @@ final class FleetRoster {
   static let leaseShare: Duration = .milliseconds(1)
 
   init(_ settings: FleetSettings, engine: any FleetEngine, timers: Timers) {
-    (place, lease, adopt, agreement) = (settings.place, settings.lease, settings.adopt, settings.agreement)
+    (place, lease, adopt) = (settings.place, settings.lease, settings.adopt)
     silence = FleetSilence(adopt: settings.adopt)
     self.engine = engine
     self.timers = timers
@@ -141,7 +140,7 @@ final class FleetRoster {
   }
 
   private func readHosts(_ done: @escaping () -> Void) {
-    FleetLook(place: place, engine: engine, agreement: agreement).begin { [weak self] portion in
+    FleetLook(place: place, engine: engine).begin { [weak self] portion in
       guard let self else { return }
       hosts.merge(portion) { $1 }
       _ = silence.look(portion, at: timers.now)

@@ -22,7 +22,7 @@ import Testing
     join(600)
     var seen: [String: FleetHostRow] = [:]
     var (portions, all): ([Int], [String]?) = ([], nil)
-    FleetLook(place: scene.place, engine: scene.engine, agreement: FleetAgreement()).begin {
+    FleetLook(place: scene.place, engine: scene.engine).begin {
       portions.append($0.count)
       seen.merge($0) { $1 }
     } _: {
@@ -36,7 +36,7 @@ import Testing
   @Test func aLookThatTheEngineDoesNotAnswerEnds() {
     join(600)
     var ends: [[String]?] = []
-    FleetLook(place: scene.place, engine: scene.engine, agreement: FleetAgreement()).begin { _ in
+    FleetLook(place: scene.place, engine: scene.engine).begin { _ in
       scene.engine.distrust()
     } _: {
       ends.append($0)

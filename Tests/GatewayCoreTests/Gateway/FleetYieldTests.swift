@@ -28,6 +28,19 @@ import Testing
     #expect(fleet.written("b") == ["one []"])
   }
 
+  @Test func aHolderYieldsAlsoWhereAllHostsWereReloadedWithAnotherURL() {
+    fleet.startTwo()
+    for host in ["a", "b"] {
+      fleet.hosts[host]?.reload { $0.upstreams["chat"]?.url = UpstreamURL(scheme: "http", host: "moved.example") }
+      fleet.turn(by: .seconds(1))
+    }
+    if let channel = fleet.hosts["a"]?.upstream.channels.last, !channel.isClosed, !channel.isFailed {
+      channel.fail(.unreachable)
+    }
+    fleet.turn(by: .seconds(30))
+    #expect(fleet.store.text(fleet.place.key(.lease), "own") == "2@b")
+  }
+
   @Test func aHolderThatIsAloneKeepsTheLease() {
     fleet.start("a")
     fleet.turn(by: .seconds(60))
