@@ -38,8 +38,6 @@ final class FleetPublisher {
   private var began: (sequence: UInt64, offset: String) = (0, "")
   /// What was said last, for an engine that has lost it, and how that, and what follows it, gets to the engine.
   private let log: FleetReplayLog<FleetRecord>
-  /// Bytes of what is new and kept until the engine is reached again.
-  private var held = 0
   /// An end that the engine has not confirmed.
   private var unsaidEnd: UpstreamFailure?
   /// The last one that it has confirmed, and which place it has: an engine that has lost it is told once more.
@@ -93,10 +91,7 @@ final class FleetPublisher {
   }
 
   /// Bytes of events that the engine has not taken. What it has no room for, or refuses for long, is not counted.
-  var unsentBytes: Int { log.unansweredBytes + held + (waitsForEngine ? fresh.bytes : 0) }
-
-  /// Whether what is new waits until the engine has what was said before.
-  private var waitsForEngine: Bool { log.state == .lost || log.state == .replaying }
+  var unsentBytes: Int { log.unsentBytes + (log.awaitsReplay ? fresh.bytes : 0) }
 
   // MARK: - The term
 
@@ -112,7 +107,7 @@ final class FleetPublisher {
     beginnings = Ring()
     (marks, oldest, oversized, untrimmed) = (Ring(), 0, 0, 0)
     fresh.removeAll()
-    (unsaidEnd, saidEnd, state, held) = (nil, nil, .idle, 0)
+    (unsaidEnd, saidEnd, state) = (nil, nil, .idle)
   }
 
   /// This host does not hold any more.
@@ -120,7 +115,7 @@ final class FleetPublisher {
     own = nil
     log.reset(to: .lost)
     fresh.removeAll()
-    (unsaidEnd, saidEnd, state, held) = (nil, nil, .idle, 0)
+    (unsaidEnd, saidEnd, state) = (nil, nil, .idle)
   }
 
   // MARK: - The engine
@@ -172,7 +167,6 @@ final class FleetPublisher {
   private func replay(from place: Int, behind position: FleetPosition) {
     log.replay(from: place) { [weak self] in
       guard let self else { return }
-      held = 0
       if let end = unsaidEnd ?? lostEnd(position) { sayEnd(end) }
       openAgain()
       onTaken()
@@ -291,7 +285,6 @@ final class FleetPublisher {
 
   private func say(_ fields: FleetFields, _ number: UInt64, _ conversation: UInt64) {
     let record = FleetRecord(position: FleetPosition(conversation, number), fields: fields)
-    if waitsForEngine { held += record.waitingByteCount }
     log.append(record)
     untrimmed += record.byteCount
     if number.isMultiple(of: Self.trimStep.count) || untrimmed > Self.trimStep.bytes { trim(at: number) }
@@ -351,7 +344,6 @@ final class FleetPublisher {
   private func refused() {
     guard log.state != .refused else { return }
     log.refuse()
-    held = 0
     onDoubt()
   }
 }

@@ -36,7 +36,9 @@ final class FleetReplayLog<Entry: FleetReplayable> {
   /// The oldest first. Beyond the limit they are forgotten.
   private(set) var entries: SizedRing<Entry>
   /// What those count that were said and have no outcome.
-  private(set) var unansweredBytes = 0
+  private var unansweredBytes = 0
+  /// What those count that were new while the engine was lost, or was told again what it had lost.
+  private var waitingBytes = 0
   private let limit: (count: Int, bytes: Int)
   private let timers: Timers
   private let write: Write
@@ -63,6 +65,18 @@ final class FleetReplayLog<Entry: FleetReplayable> {
     entries = SizedRing(limit: limit)
   }
 
+  /// What those count that the engine has not taken. What it has refused, and what is new until it takes a probe, counts
+  /// nothing.
+  var unsentBytes: Int { unansweredBytes + waitingBytes }
+
+  /// Whether what is new waits for a replay.
+  var awaitsReplay: Bool {
+    switch state {
+    case .lost, .replaying: true
+    case .open, .refused: false
+    }
+  }
+
   // MARK: - What is kept
 
   /// Keeps an entry, and says it at once if the log is open.
@@ -73,6 +87,7 @@ final class FleetReplayLog<Entry: FleetReplayable> {
 
   /// Keeps an entry that a replay will say.
   func keep(_ entry: Entry) {
+    if awaitsReplay { waitingBytes += entry.waitingByteCount }
     var gone: Entry?
     entries.append(entry, bytes: entry.byteCount) { gone = $0 }
     if let gone { onOverflow(gone) }
@@ -87,6 +102,7 @@ final class FleetReplayLog<Entry: FleetReplayable> {
   func reset(to state: State) {
     self.state = state
     entries = SizedRing(limit: limit)
+    waitingBytes = 0
     replays += 1
   }
 
@@ -96,7 +112,7 @@ final class FleetReplayLog<Entry: FleetReplayable> {
   func lose() { state = .lost }
 
   /// The same until the engine has taken a probe.
-  func refuse() { state = .refused }
+  func refuse() { (state, waitingBytes) = (.refused, 0) }
 
   /// Says what is kept from a place on, and then, behind what was new meanwhile, is open. A replay before it is over.
   func replay(from place: Int = 0, then opened: @escaping () -> Void) {
@@ -104,7 +120,8 @@ final class FleetReplayLog<Entry: FleetReplayable> {
     replays += 1
     let isPresent = { [weak self, replays] in self?.state == .replaying && self?.replays == replays }
     visit(from: place, while: isPresent, { [weak self] in self?.sayUnlessHeld($0) }) { [weak self] in
-      self?.state = .open
+      guard let self else { return }
+      (state, waitingBytes) = (.open, 0)
       opened()
     }
   }

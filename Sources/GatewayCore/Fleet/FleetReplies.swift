@@ -37,8 +37,8 @@ final class FleetReplies {
     log.onOutcome = { [weak self] in self?.told($0, $1) }
   }
 
-  /// Bytes that were asked of the engine and have no outcome.
-  var unsentBytes: Int { log.unansweredBytes }
+  /// Bytes of what was told that the engine has not taken. What it does not let a host be told is not counted.
+  var unsentBytes: Int { log.unsentBytes }
 
   /// Tells a host something, and in one step with it what became of its durable sends. `life`: that of the numbers in it.
   func tell(
@@ -73,7 +73,7 @@ final class FleetReplies {
   func heal() {
     guard log.state != .lost else {
       held = [:]
-      return log.replay {}
+      return log.replay { [weak self] in self?.onTaken() }
     }
     guard log.state == .open, held.values.contains(.refused) else { return }
     // By the first for a host it is seen whether the engine takes the others.

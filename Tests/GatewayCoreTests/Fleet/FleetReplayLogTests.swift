@@ -118,13 +118,31 @@ import Testing
   }
 
   @Test func bytesCountFromWhenTheyAreSaidUntilTheyAreAnswered() {
+    let log = log(.open)
+    let word = Word(text: "one")
+    log.append(word)
+    #expect(log.unsentBytes == word.waitingByteCount)
+    engine.answerAll(.unanswered)
+    #expect(log.unsentBytes == 0)
+  }
+
+  @Test func whatIsNewWhileTheEngineIsLostCountsUntilItIsSaidAndAnswered() {
     let log = log(.lost)
     let word = Word(text: "one")
     log.append(word)
-    #expect(log.unansweredBytes == 0)
+    log.lose()
+    #expect(log.unsentBytes == word.waitingByteCount)
     log.replay {}
-    #expect(log.unansweredBytes == word.waitingByteCount)
-    engine.answerAll(.unanswered)
-    #expect(log.unansweredBytes == 0)
+    #expect(log.unsentBytes == word.waitingByteCount)
+    engine.answerAll()
+    #expect(log.unsentBytes == 0)
+  }
+
+  @Test func whatTheEngineRefusesAndWhatIsNewMeanwhileIsNotCounted() {
+    let log = log(.lost)
+    log.append(Word(text: "one"))
+    log.refuse()
+    log.append(Word(text: "two"))
+    #expect(log.unsentBytes == 0)
   }
 }

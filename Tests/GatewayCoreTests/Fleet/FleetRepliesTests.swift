@@ -61,6 +61,20 @@ import Testing
     #expect(answered("b") == allAnswers + [.answered(new, refusal: nil)])
   }
 
+  @Test func answersThatComeWhileTheEngineIsAwayCountUntilItHasThem() {
+    writer.engineLost()
+    tellThousands("b")
+    let kept = writer.unsentBytes
+    #expect(kept > 1_500 * 256)
+    writer.engineLost()
+    #expect(writer.unsentBytes == kept)
+    var left: Int?
+    writer.onTaken = { [weak writer] in left = writer?.unsentBytes }
+    writer.heal()
+    scene.settle()
+    #expect(left == 0)
+  }
+
   @Test func thousandsOfRepliesToAHostThatCouldNotBeToldAreToldInPortions() {
     scene.engine.refused = [.done]
     tellThousands("b")

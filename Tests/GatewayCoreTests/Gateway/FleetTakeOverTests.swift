@@ -89,6 +89,24 @@ import Testing
     #expect(program.read().filter { $0.contains(#""method":"event""#) }.count == 4)
   }
 
+  @Test func aServerThatAnswersWhileTheStoreIsAwayIsReadNoFurtherAndNoAnswerIsLost() throws {
+    let program = try follow(#"{"upstream":"chat"}"#)
+    let channel = try #require(fleet.hosts["a"]?.upstream.channels.last)
+    for id in 1...4 { program.call("request", #"{"upstream":"chat","event":"ask","timeout":60000}"#, id: id) }
+    fleet.turn(by: .seconds(1))
+    let asked = channel.written.compactMap { $0.split(separator: "#").last.flatMap { UInt64($0) } }
+    #expect(asked.count == 4)
+    fleet.store.stop()
+    fleet.turn(by: .milliseconds(100))
+    let text = "\"" + String(repeating: "x", count: 300 << 10) + "\""
+    for id in asked { channel.acknowledge(id, text) }
+    #expect(channel.isReadingHeld)
+    fleet.store.start()
+    fleet.turn(by: .seconds(2))
+    #expect(!channel.isReadingHeld)
+    #expect(program.readValues().filter { $0["result"] != nil }.count == 4)
+  }
+
   @Test func whatIsSentWhileTheStoreIsAwayExpiresAsAnywhere() throws {
     let program = try follow(#"{"upstream":"chat"}"#)
     fleet.store.stop()
