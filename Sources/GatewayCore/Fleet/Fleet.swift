@@ -34,8 +34,8 @@ final class Fleet {
   private var members: [FleetPlace: Member] = [:]
   /// What it takes back of upstreams that it does not share any more.
   private var withdrawals: [FleetWithdrawal] = []
-  /// Orders to give up everything, under way.
-  private var retirements: [FleetRetirement] = []
+  /// The order to give up everything that is under way.
+  private var retirement: FleetRetirement?
 
   /// What becomes of a durable send of this host.
   var onSend: (FleetPlace, FleetBox.News) -> Void = { _, _ in }
@@ -249,22 +249,23 @@ final class Fleet {
   }
 
   /// Gives everything that this host holds to others, and takes no lease from now on until it is told so. Not where no other
-  /// host could take it, or does: `done` hears which upstreams went, or what is in the way of one.
-  func retire(
-    within limit: Duration, _ done: @escaping (Result<[FleetPlace], FleetRetirementProblem>) -> Void
-  ) {
+  /// host could take it, or does: `answer` hears which upstreams went, or what is in the way of one. Where that is under way
+  /// already it hears what becomes of it.
+  func retire(within limit: Duration, _ answer: @escaping FleetRetirement.Answer) {
     // What takes part in nothing has nothing to leave.
-    guard !members.isEmpty else { return done(.success([])) }
-    retirements.removeAll(where: \.isOver)
-    let retirement = FleetRetirement(self, timers: seams.timers, done)
-    retirements.append(retirement)
+    guard !members.isEmpty else { return answer(.success([])) }
+    if let retirement { return retirement.join(answer) }
+    let retirement = FleetRetirement(self, timers: seams.timers) { [weak self] in
+      self?.retirement = nil
+      answer($0)
+    }
+    self.retirement = retirement
     retirement.start(within: limit)
   }
 
   /// Takes leases again, also where it was told otherwise a moment ago.
   func rejoin() {
-    for retirement in retirements { retirement.overtake() }
-    retirements.removeAll()
+    retirement?.overtake()
     abstain(false)
   }
 

@@ -1,28 +1,31 @@
 /// One order to give up everything that a host holds: from the look whether others could take it to the moment at which they
 /// have. What none of them takes this host takes again. It is kept by what it waits for, and by its fleet until it is over.
 final class FleetRetirement {
+  typealias Answer = (Result<[FleetPlace], FleetRetirementProblem>) -> Void
+
   private let fleet: Fleet
   private let timers: Timers
-  /// Nil when it is over.
-  private var done: ((Result<[FleetPlace], FleetRetirementProblem>) -> Void)?
+  /// Those who wait for its result; empty when it is over.
+  private var answers: [Answer]
   /// What this host has, and in which term.
   private var held: [(place: FleetPlace, own: FleetOwn)] = []
   private var readiness: FleetReadiness?
 
-  /// `done` is called once, with what went, or with what is in the way.
-  init(
-    _ fleet: Fleet, timers: Timers, _ done: @escaping (Result<[FleetPlace], FleetRetirementProblem>) -> Void
-  ) {
-    (self.fleet, self.timers, self.done) = (fleet, timers, done)
+  /// `answer` is called once, with what went, or with what is in the way.
+  init(_ fleet: Fleet, timers: Timers, _ answer: @escaping Answer) {
+    (self.fleet, self.timers, answers) = (fleet, timers, [answer])
   }
+
+  private var isOver: Bool { answers.isEmpty }
+
+  /// The same was ordered once more, before it is over.
+  func join(_ answer: @escaping Answer) { answers.append(answer) }
 
   /// - Parameter limit: how long the last bytes and the engine may take.
   func start(within limit: Duration) {
     held = fleet.places.compactMap { place in fleet.holder(of: place)?.lease.own.map { (place, $0) } }
     fleet.refresh { self.check(within: limit) }
   }
-
-  var isOver: Bool { done == nil }
 
   /// This host is to take links again, whatever was ordered before.
   func overtake() {
@@ -35,9 +38,9 @@ final class FleetRetirement {
   }
 
   private func finish(_ result: Result<[FleetPlace], FleetRetirementProblem>) {
-    let done = done
-    self.done = nil
-    done?(result)
+    let answers = answers
+    self.answers = []
+    for answer in answers { answer(result) }
   }
 
   // MARK: - Whether others could

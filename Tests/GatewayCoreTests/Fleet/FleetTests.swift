@@ -345,6 +345,27 @@ import Testing
     #expect(error.message.hasPrefix("No other host has taken the link of 'u' in time, and b has it again;"))
   }
 
+  @Test(arguments: [false, true])
+  func aSecondOrderToLeaveHearsWhatBecomesOfTheFirst(_ isReloaded: Bool) {
+    scene.turn(by: .seconds(5))
+    scene.run(FleetJoin(place: place, host: "z", life: 0, details: FleetHostDetails()))
+    var problems: [FleetMoving.Problem?] = []
+    func leave() {
+      fleet.retire(within: .seconds(5)) {
+        if case .failure(let failure) = $0 { problems.append(failure.problem) } else { problems.append(nil) }
+      }
+    }
+    leave()
+    scene.turn(by: .seconds(1))
+    #expect(fleet.abstains && scene.store.text(place.key(.lease), "holder") == "")
+    leave()
+    #expect(problems == [])
+    if isReloaded { fleet.rejoin() } else { scene.turn(by: .seconds(10)) }
+    let problem: FleetMoving.Problem = isReloaded ? .isWantedAgain : .cameBack("b")
+    #expect(problems == [problem, problem])
+    #expect(!fleet.abstains)
+  }
+
   @Test func aHostWhoseOnlyHeirWasKilledAMomentAgoDoesNotLeave() {
     var details = FleetHostDetails()
     details.answers = true
