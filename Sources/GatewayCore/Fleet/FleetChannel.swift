@@ -62,7 +62,7 @@ final class FleetChannel {
   }
 
   /// The attempt starts.
-  func begin() { endAfter(link.settings.handshake, "no server of the fleet is reached") }
+  func begin() { endAfter(link.settings.handshake, UpstreamFailure.fleetNotReached.detail) }
 
   // MARK: - The course of a conversation
 

@@ -3,7 +3,7 @@
 final class FleetForgetting {
   enum Problem: Equatable {
     /// What may be in the way of any order: the engine, or the name.
-    case order(FleetMoving.Problem)
+    case order(FleetOrderProblem)
     /// This host's user may not write what belongs to others, as one that never holds need not. The sentence is the engine's.
     case mayNotForget(String)
     case isThisHost
@@ -94,7 +94,7 @@ final class FleetForgetting {
     case .done(.left(let count)): .left(count)
     case .refused(.forbidden(let words)): .mayNotForget(words)
     case .refused(let refusal): .order(.refused(refusal))
-    case .fenced, .unanswered, .uncopied: isTrial ? .order(FleetMoving.unreached(link)) : .interrupted
+    case .fenced, .unanswered, .uncopied: isTrial ? .order(FleetOrderProblem(unreached: link)) : .interrupted
     }
   }
 }

@@ -1,41 +1,10 @@
 /// One order to give the link of an upstream to another host: from the look whether that can be, to the moment at which
 /// another host holds.
 final class FleetMoving {
-  enum Problem: Error, Equatable {
-    case notReached(UpstreamFailure)
-    case refused(FleetRefusal)
-    /// This host's user may not write the lease, as one that never holds need not. The sentence is the engine's.
-    case mayNotMove(String)
-    /// No host ever held it.
-    case neverHeld
-    /// There is none of that name; these there are.
-    case unknownHost([String])
-    case mayNotHold
-    /// Its process has ended in order.
-    case isStopped
-    /// It has these settings of the upstream otherwise than the fleet, and would leave the link alone.
-    case differs([String])
-    /// Nothing was heard of it for so long that it counts as dead.
-    case isSilent
-    case holdsAlready
-    /// No other host may hold.
-    case nobodyElse
-    /// None of those that could have it has said that it lives when it was asked.
-    case noAnswer
-    /// Another one was faster.
-    case tookOther(String)
-    /// No other has taken it, so that the one which gave it away has it again.
-    case cameBack(String)
-    /// No host has taken it in time.
-    case tooLate
-    /// This host was told meanwhile to take links again.
-    case isWantedAgain
-  }
-
   private let link: FleetLink
   /// Nil: any other.
   private let host: String?
-  private var done: ((Result<FleetOwn, Problem>) -> Void)?
+  private var done: ((Result<FleetOwn, FleetOrderProblem>) -> Void)?
   private var end: MonotonicInstant
   private var old: FleetOwn?
   private var readiness: FleetReadiness?
@@ -49,7 +18,7 @@ final class FleetMoving {
   private var lease: Duration { link.settings.lease }
 
   /// `done` is called once, later, unless it is cancelled before.
-  func start(_ done: @escaping (Result<FleetOwn, Problem>) -> Void) {
+  func start(_ done: @escaping (Result<FleetOwn, FleetOrderProblem>) -> Void) {
     self.done = done
     link.roster.refresh { [weak self] in self?.checked() }
   }
@@ -59,14 +28,14 @@ final class FleetMoving {
     readiness?.cancel()
   }
 
-  private func finish(_ result: Result<FleetOwn, Problem>) {
+  private func finish(_ result: Result<FleetOwn, FleetOrderProblem>) {
     let done = done
     self.done = nil
     done?(result)
   }
 
   /// Why this host or that one cannot have it; nil where one can.
-  static func problem(with host: String?, instead own: FleetOwn, in roster: FleetRoster) -> Problem? {
+  static func problem(with host: String?, instead own: FleetOwn, in roster: FleetRoster) -> FleetOrderProblem? {
     guard let host else { return roster.heirs(of: own.host).isEmpty ? .nobodyElse : nil }
     guard let known = roster.hosts[host] else { return .unknownHost(roster.hosts.keys.sorted()) }
     if host == own.host, roster.record?.holder == host { return .holdsAlready }
@@ -79,7 +48,7 @@ final class FleetMoving {
 
   private func checked() {
     guard done != nil else { return }
-    guard let record = link.roster.record else { return finish(.failure(unreached)) }
+    guard let record = link.roster.record else { return finish(.failure(FleetOrderProblem(unreached: link))) }
     guard let own = record.own else { return finish(.failure(.neverHeld)) }
     if let problem = Self.problem(with: host, instead: own, in: link.roster) { return finish(.failure(problem)) }
     let readiness = FleetReadiness(link, own, of: host.map { [$0] } ?? link.roster.heirs(of: own.host))
@@ -100,17 +69,9 @@ final class FleetMoving {
       case .done, .fenced: look()
       case .refused(.forbidden(let words)): finish(.failure(.mayNotMove(words)))
       case .refused(let refusal): finish(.failure(.refused(refusal)))
-      case .unanswered, .uncopied: finish(.failure(unreached))
+      case .unanswered, .uncopied: finish(.failure(FleetOrderProblem(unreached: link)))
       }
     }
-  }
-
-  private var unreached: Problem { Self.unreached(link) }
-
-  /// Why the engine cannot be told anything of an upstream.
-  static func unreached(_ link: FleetLink) -> Problem {
-    if let refusal = link.roster.refusal { return .refused(refusal) }
-    return .notReached(link.engine.failure ?? UpstreamFailure(.unreachable, "no server of the fleet is reached"))
   }
 
   private func look() {

@@ -7,7 +7,7 @@ final class FleetReadiness {
   private let hosts: [String]
   /// What was seen of them before.
   private let before: [String: FleetHostRow]
-  private var done: ((FleetMoving.Problem?) -> Void)?
+  private var done: ((FleetOrderProblem?) -> Void)?
   private var end: MonotonicInstant
 
   /// Most whose answers are looked for.
@@ -22,7 +22,7 @@ final class FleetReadiness {
   }
 
   /// `done` is called once, with nil as soon as one of them could, unless it is cancelled before.
-  func start(_ done: @escaping (FleetMoving.Problem?) -> Void) {
+  func start(_ done: @escaping (FleetOrderProblem?) -> Void) {
     self.done = done
     let isKnown = hosts.contains { $0 == link.host || before[$0]?.details.answers != true }
     guard !isKnown else { return finish(nil) }
@@ -38,14 +38,14 @@ final class FleetReadiness {
       case .fenced: finish(nil)
       case .refused(.forbidden(let words)): finish(.mayNotMove(words))
       case .refused(let refusal): finish(.refused(refusal))
-      case .unanswered, .uncopied: finish(FleetMoving.unreached(link))
+      case .unanswered, .uncopied: finish(FleetOrderProblem(unreached: link))
       }
     }
   }
 
   func cancel() { done = nil }
 
-  private func finish(_ problem: FleetMoving.Problem?) {
+  private func finish(_ problem: FleetOrderProblem?) {
     let done = done
     self.done = nil
     done?(problem)

@@ -33,7 +33,7 @@ final class FleetRetirement {
     if let place = held.first?.place { fail(.isWantedAgain, place) } else { finish(.success([])) }
   }
 
-  private func fail(_ problem: FleetMoving.Problem, _ place: FleetPlace) {
+  private func fail(_ problem: FleetOrderProblem, _ place: FleetPlace) {
     finish(.failure(FleetRetirementProblem(place: place, problem: problem)))
   }
 
@@ -48,9 +48,8 @@ final class FleetRetirement {
   private func check(within limit: Duration) {
     guard !isOver else { return }
     for (place, _) in held {
-      guard let engine = fleet.link(of: place)?.engine, engine.server == nil else { continue }
-      let failure = engine.failure ?? UpstreamFailure(.unreachable, "no server of the fleet is reached")
-      return fail(.notReached(failure), place)
+      guard let link = fleet.link(of: place), link.roster.record == nil else { continue }
+      return fail(FleetOrderProblem(unreached: link), place)
     }
     for (place, _) in held where fleet.link(of: place)?.roster.heirs(of: fleet.host).isEmpty != false {
       return fail(.nobodyElse, place)
@@ -136,5 +135,5 @@ final class FleetRetirement {
 /// Why a host cannot give up what it holds.
 struct FleetRetirementProblem: Error, Equatable {
   var place: FleetPlace
-  var problem: FleetMoving.Problem
+  var problem: FleetOrderProblem
 }

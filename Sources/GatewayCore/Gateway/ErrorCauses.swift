@@ -252,7 +252,7 @@ extension LocalError {
 
   /// Why the link of an upstream does not go to another host.
   /// - Parameter host: which was named.
-  init(_ problem: FleetMoving.Problem, of upstream: String, to host: String?) {
+  init(_ problem: FleetOrderProblem, of upstream: String, to host: String?) {
     let name = host ?? ""
     switch problem {
     case .notReached(let failure): self.init(ofFleet: failure, upstream)

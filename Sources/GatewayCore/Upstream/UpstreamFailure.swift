@@ -101,6 +101,8 @@ extension UpstreamFailure {
     self.init(reason, detail)
   }
 
+  /// Where the fleet's engine has no better reason.
+  static let fleetNotReached = UpstreamFailure(.unreachable, "no server of the fleet is reached")
   /// The host that has the link of a fleet has closed it in order, for another one. All hosts are told so.
   static let linkGivenAway = UpstreamFailure(.fleet, "the holder closed its link, so that another host takes it")
   /// The link of a host that holds no more.

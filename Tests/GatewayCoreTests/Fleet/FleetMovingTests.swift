@@ -11,7 +11,7 @@ import Testing
     scene.turn(by: .milliseconds(10))
   }
 
-  private final class Heard { var result: Result<FleetOwn, FleetMoving.Problem>? }
+  private final class Heard { var result: Result<FleetOwn, FleetOrderProblem>? }
 
   private func move(to host: String?, _ heard: Heard) -> FleetMoving {
     let moving = FleetMoving(link, to: host)
@@ -20,7 +20,7 @@ import Testing
     return moving
   }
 
-  private func problem(to host: String?) -> FleetMoving.Problem? {
+  private func problem(to host: String?) -> FleetOrderProblem? {
     let heard = Heard()
     let moving = move(to: host, heard)
     defer { moving.cancel() }
@@ -97,7 +97,7 @@ import Testing
     scene.take("a")
     scene.engine.refused = [.move]
     #expect(problem(to: "b") == .mayNotMove("this user has no permissions"))
-    let error = LocalError(FleetMoving.Problem.mayNotMove("NOPERM no"), of: "chat", to: "b")
+    let error = LocalError(FleetOrderProblem.mayNotMove("NOPERM no"), of: "chat", to: "b")
     #expect(error.kind == .permissionDenied)
     #expect(
       error.message
@@ -114,7 +114,7 @@ import Testing
     #expect(problem(to: "b") == .differs(["url"]))
     #expect(problem(to: nil) == .nobodyElse)
     #expect(scene.run(FleetBeat(place: scene.place, own: own))?.next == "")
-    let error = LocalError(FleetMoving.Problem.differs(["url"]), of: "chat", to: "b")
+    let error = LocalError(FleetOrderProblem.differs(["url"]), of: "chat", to: "b")
     #expect(error.kind == .invalidParams && error.message.contains("b has upstream.chat.url otherwise than the fleet"))
   }
 
@@ -162,7 +162,7 @@ import Testing
     scene.turn(by: .milliseconds(2_500))
     #expect(heard.result == .failure(.noAnswer))
     #expect(scene.run(FleetBeat(place: scene.place, own: own))?.next == "")
-    let error = LocalError(FleetMoving.Problem.noAnswer, of: "chat", to: host)
+    let error = LocalError(FleetOrderProblem.noAnswer, of: "chat", to: host)
     #expect(error.message.hasPrefix("The link of 'chat' stays where it is: \(host ?? "no other host") "))
     _ = moving
   }

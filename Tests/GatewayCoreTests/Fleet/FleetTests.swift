@@ -328,10 +328,10 @@ import Testing
   }
 
   /// What `retire` says, and which problem that is.
-  private func retire(with details: FleetHostDetails, for duration: Duration) -> FleetMoving.Problem? {
+  private func retire(with details: FleetHostDetails, for duration: Duration) -> FleetOrderProblem? {
     scene.turn(by: .seconds(5))
     scene.run(FleetJoin(place: place, host: "z", life: 0, details: details))
-    var problem: FleetMoving.Problem?
+    var problem: FleetOrderProblem?
     fleet.retire(within: .seconds(5)) { if case .failure(let failure) = $0 { problem = failure.problem } }
     scene.turn(by: duration)
     return problem
@@ -341,7 +341,7 @@ import Testing
     // Of an earlier version, which was killed.
     #expect(retire(with: FleetHostDetails(), for: .seconds(10)) == .cameBack("b"))
     #expect(scene.store.text(place.key(.lease), "holder") == "b" && !fleet.abstains)
-    let error = LocalError(FleetMoving.Problem.cameBack("b"), of: "u", to: nil)
+    let error = LocalError(FleetOrderProblem.cameBack("b"), of: "u", to: nil)
     #expect(error.message.hasPrefix("No other host has taken the link of 'u' in time, and b has it again;"))
   }
 
@@ -349,7 +349,7 @@ import Testing
   func aSecondOrderToLeaveHearsWhatBecomesOfTheFirst(_ isReloaded: Bool) {
     scene.turn(by: .seconds(5))
     scene.run(FleetJoin(place: place, host: "z", life: 0, details: FleetHostDetails()))
-    var problems: [FleetMoving.Problem?] = []
+    var problems: [FleetOrderProblem?] = []
     func leave() {
       fleet.retire(within: .seconds(5)) {
         if case .failure(let failure) = $0 { problems.append(failure.problem) } else { problems.append(nil) }
@@ -361,7 +361,7 @@ import Testing
     leave()
     #expect(problems == [])
     if isReloaded { fleet.rejoin() } else { scene.turn(by: .seconds(10)) }
-    let problem: FleetMoving.Problem = isReloaded ? .isWantedAgain : .cameBack("b")
+    let problem: FleetOrderProblem = isReloaded ? .isWantedAgain : .cameBack("b")
     #expect(problems == [problem, problem])
     #expect(!fleet.abstains)
   }
