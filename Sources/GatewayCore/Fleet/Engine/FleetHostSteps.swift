@@ -243,10 +243,6 @@ struct FleetHostDetails: Equatable, Sendable {
   var isStopped = false
   /// It says that it lives when it is asked.
   var answers = false
-  /// A program needs the upstream.
-  var wants = false
-  /// What it has read of the events.
-  var read = FleetPosition.start
   /// The version of its gatewayd, for people; empty where it says none.
   var release = ""
   /// Which process it is: another one of the same name has another; empty where it says none.
@@ -262,26 +258,22 @@ struct FleetHostDetails: Equatable, Sendable {
     fields.add("y", if: isReluctant)
     fields.add("s", if: isStopped)
     fields.add("a", if: answers)
-    fields.add("w", if: wants)
-    fields.add("r", read.description)
+    // Daemons of before take no row without it.
+    fields.add("r", FleetPosition.start.description)
     if !release.isEmpty { fields.add("g", release) }
     if !instance.isEmpty { fields.add("i", instance) }
     if agreement != FleetAgreement() { fields.add("d", agreement.text) }
     return fields
   }
 
-  init(version: UInt64 = 1, mayHold: Bool = true, wants: Bool = false) {
+  init(version: UInt64 = 1, mayHold: Bool = true) {
     self.version = version
     self.mayHold = mayHold
-    self.wants = wants
   }
 
   init?(_ fields: FleetFields) {
-    guard let version = fields.number("v"), let read = fields.text("r").flatMap({ FleetPosition($0) }) else {
-      return nil
-    }
-    self.init(version: version, mayHold: fields.has("m"), wants: fields.has("w"))
-    self.read = read
+    guard let version = fields.number("v") else { return nil }
+    self.init(version: version, mayHold: fields.has("m"))
     (release, instance) = (fields.text("g") ?? "", fields.text("i") ?? "")
     agreement = FleetAgreement(fields.text("d") ?? "")
     (prefers, isReluctant, isStopped) = (fields.has("p"), fields.has("y"), fields.has("s"))

@@ -75,7 +75,7 @@ import Testing
 
   @Test func aHostThatWasAdoptedIsFenced() {
     _ = take("a")
-    let details = FleetHostDetails(wants: true)
+    let details = FleetHostDetails()
     #expect(
       run(FleetJoin(place: place, host: "b", life: 0, details: details)) == .done(FleetJoined(life: 1, names: [])))
     var fields = FleetFields()

@@ -131,7 +131,7 @@ extension FleetEngineCase {
     FleetEngineCase("a host that was adopted is fenced") { bench throws in
       _ = try bench.take("a")
       let place = bench.place
-      let details = FleetHostDetails(wants: true)
+      let details = FleetHostDetails()
       let join = FleetJoin(place: place, host: "b", life: 0, details: details)
       #expect(try bench.step(join) == .done(FleetJoined(life: 1, names: [])))
       let row = FleetBoxRow.waiting(FleetEngineListener.sample)
