@@ -14,7 +14,7 @@ final class FleetHosts {
   private var term = 0
   /// The term of the look that is under way.
   private var looking: Int?
-  /// How many have neither been adopted nor stopped, as of the last look, or as far as the first one has come.
+  /// How many have neither been adopted nor stopped, as of the last look of a term, or as far as its first one has come.
   private(set) var livingCount = 0
   /// The lowest version that those speak which are not silent. Nil before the first look of a term.
   private var lowestVersion: UInt64?
@@ -51,7 +51,7 @@ final class FleetHosts {
   func end() {
     term += 1
     timers.cancel(timer)
-    (rows, census, lowestVersion) = ([:], nil, nil)
+    (rows, livingCount, census, lowestVersion) = ([:], 0, nil, nil)
   }
 
   /// Whether another host would take the lease of a fleet that has agreed upon that, as far as is known.

@@ -76,6 +76,16 @@ import Testing
     #expect(told.values.reduce(into: Set()) { $0.formUnion($1) }.count == 600)
   }
 
+  @Test func aTermDoesNotBeginWithTheHostsThatTheLastOneCounted() {
+    join(3)
+    let hosts = FleetHosts(scene.settings, engine: scene.engine, timers: scene.timers)
+    hosts.begin()
+    scene.turn(by: .seconds(1))
+    #expect(hosts.livingCount == 3)
+    hosts.end()
+    #expect(hosts.livingCount == 0)
+  }
+
   @Test func theFleetSpeaksTheLowestVersionOfThoseThatAreNotSilent() {
     join(300, FleetHostDetails(version: 2))
     let hosts = FleetHosts(scene.settings, engine: scene.engine, timers: scene.timers)
