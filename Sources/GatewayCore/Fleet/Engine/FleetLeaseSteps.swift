@@ -230,3 +230,53 @@ struct FleetDown: FleetStep {
   /// The number of the marker.
   static func result(_ reply: FleetReply) -> UInt64? { number(reply) }
 }
+
+/// The lease of an upstream as the engine has it.
+struct FleetLeaseRecord: Equatable, Sendable {
+  var sight = FleetSight()
+  /// Nil where there never was one; empty where it was given back.
+  var holder: String?
+  /// The host that is to take it next, `*` for any other than the present one; empty where nobody has said so.
+  var next = ""
+  /// How often hosts were asked whether they live, and which was asked last; `*` for any that may hold.
+  var asks: UInt64 = 0
+  var asked = ""
+  /// When the term began by the clock of its holder, in milliseconds since 1970.
+  var since: UInt64?
+  var conversation: UInt64 = 0
+  /// The server of the engine that the holder's last beat, or the taking, was said to.
+  var server: String?
+  /// A conversation with the server is open.
+  var isOpen = false
+  var epoch = ""
+  /// The number of the last event at the holder's last beat.
+  var sequence: UInt64 = 0
+  /// The version that the fleet speaks, and what its hosts have agreed upon, as the holder says.
+  var version: UInt64?
+  var agreement = FleetAgreement()
+  /// How many hosts live, and how many of these would take the lease, as the holder says; nil where it never has.
+  var hosts: UInt64?
+  var willing: UInt64?
+  /// Some of these prefer to.
+  var isPreferred = false
+  /// Why the holder has no link to the server; nil where it has one, or has not said why.
+  var trouble: FleetTrouble?
+
+  /// The last term.
+  var own: FleetOwn? { FleetOwn(sight.own) }
+
+  init(_ rows: [String: [UInt8]]) {
+    func text(_ name: String) -> String? { rows[name].map { String(decoding: $0, as: UTF8.self) } }
+    func number(_ name: String) -> UInt64? { text(name).flatMap { UInt64($0) } }
+    sight = FleetSight(own: text("own") ?? "", beat: text("beat") ?? "")
+    (holder, next, since, server) = (text("holder"), text("next") ?? "", number("since"), text("at"))
+    (conversation, isOpen) = (number("c") ?? 0, text("open") == "1")
+    (epoch, sequence, version) = (text("epoch") ?? "", number("seq") ?? 0, number("v"))
+    (agreement, hosts) = (FleetAgreement(text("config") ?? ""), number("hosts"))
+    (asks, asked) = (number("asks") ?? 0, text("ask") ?? "")
+    (willing, isPreferred) = (number("may"), text("prefer") == "1")
+    if holder?.isEmpty == false, let trouble = rows["why"].flatMap({ FleetTrouble($0) }), trouble.own == own {
+      self.trouble = trouble
+    }
+  }
+}
