@@ -115,6 +115,15 @@ final class FleetChannel {
     }
   }
 
+  /// The holder has cut its link, if it lives, and no marker says so.
+  func holderIsSilent() {
+    switch state {
+    case .open, .away: if let silence = link.silence { end(silence) }
+    case .reaching, .waiting: tellTrouble()
+    case .ended: break
+    }
+  }
+
   /// The engine is not reached, for a reason that may be known by now and may not be the one of before.
   func missesEngine() {
     if state == .reaching { tellTrouble() }

@@ -163,7 +163,8 @@ final class FleetHolder {
     beat.sequence = publisher.sequence
     readUp.beats()
     beat.census = hosts.census
-    beat.trouble = trouble().map { [own = beat.own] in FleetTrouble($0, of: own) }
+    // The beat of a host that has cut its link says that it lives, and comes before the end of the conversation.
+    beat.trouble = (trouble() ?? publisher.unsaidEnd).map { [own = beat.own] in FleetTrouble($0, of: own) }
   }
 
   /// The term goes on at this server: it may be told again what it has lost.

@@ -51,7 +51,7 @@ final class FleetLeaseRunner {
   func tell(_ event: FleetLease.Event) {
     if event == .fenced, own != nil { onFenced() }
     for action in lease.handle(event, at: timers.now) { act(action) }
-    reportEnd(event == .fenced ? "another host has taken it" : departure)
+    reportEnd(event == .fenced ? "another host has taken it, or the fleet's server has lost it" : departure)
   }
 
   /// Gives the lease to another host, for a reason in a clause.

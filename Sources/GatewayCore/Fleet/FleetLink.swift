@@ -62,8 +62,10 @@ final class FleetLink {
     }
     box.onSettled = { [weak self] in self?.channel?.lifeBegan() }
     lives.onEnd = { [weak self] in
+      self?.roster.lookAnew()
       self?.channel?.end(UpstreamFailure(.fleet, "the fleet took this host for dead"))
     }
+    lives.onHeard = { [weak self] in self?.channel?.lifeBegan() }
     lives.onRefusal = { [weak self] in self?.lookedAtLease() }
     engine.add(self)
   }
@@ -72,12 +74,19 @@ final class FleetLink {
   var host: String { settings.host }
   /// The present life; nil without one.
   var life: UInt64? { lives.present }
-  /// The life in which something may be said: where each durable send is, is known.
-  var speakingLife: UInt64? { box.isSettled && roster.record != nil ? life : nil }
+  /// The life in which something may be said: where each durable send is, is known, and there is a host that would take it.
+  var speakingLife: UInt64? { box.isSettled && lives.isHeard && hasHolder ? life : nil }
   /// How it could take part in the present conversation; nil where there is none, or nothing may be said.
   var part: FleetSpeech.Part? {
     guard let conversation = hearing.present, let life = speakingLife else { return nil }
     return FleetSpeech.Part(host: host, life: life, conversation: conversation, epoch: hearing.epoch)
+  }
+
+  /// Whether the lease is seen, and nothing in it says that the conversation which was heard of last has no holder.
+  private var hasHolder: Bool {
+    guard let record = roster.record, record.own != nil, !roster.isTermOver else { return false }
+    // The end of it may still be on its way here.
+    return record.trouble == nil || record.conversation != hearing.present
   }
 
   // MARK: - Channels
@@ -176,6 +185,7 @@ final class FleetLink {
     let before = objection
     objection = refused ?? roster.record.flatMap { settings.objection(to: $0) }
     if objection != nil { return object() }
+    if roster.isTermOver { channel?.holderIsSilent() }
     channel?.lifeBegan()
     if before != nil { tellWay() }
   }
@@ -265,7 +275,14 @@ extension FleetLink: FleetEngineReceiver {
   }
 
   /// Why nothing is heard of the fleet; nil where that is not known.
-  var trouble: UpstreamFailure? { engine.failure ?? engine.refusal(of: place).map(explained) }
+  var trouble: UpstreamFailure? { engine.failure ?? engine.refusal(of: place).map(explained) ?? silence }
+
+  /// The host with the link is silent.
+  var silence: UpstreamFailure? {
+    guard roster.isTermOver, let host = roster.record?.own?.host else { return nil }
+    return UpstreamFailure(
+      .fleet, "the fleet's link was \(host)'s, of which nothing was heard for longer than it would keep it")
+  }
 
   func engineReachedEnd(of key: FleetKey) {
     if key.part == .events { channel?.reachedEnd() }

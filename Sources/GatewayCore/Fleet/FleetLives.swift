@@ -17,11 +17,16 @@ final class FleetLives {
   private var reluctanceTimer: Timers.ID?
   /// What the engine was told last of that, or was to be told in vain.
   private var said: FleetHostDetails?
+  /// The present server has heard that this host lives, and so have as many copies as are wanted. Without these it may be one
+  /// that was replaced, or is about to be left.
+  private(set) var isHeard = false
   /// Why it may not join; nil where it may, or has not asked.
   private(set) var refusal: FleetRefusal?
 
   /// One is over: the fleet took this host for dead.
   var onEnd: () -> Void = {}
+  /// The present server has heard it, for the first time.
+  var onHeard: () -> Void = {}
   /// It may join, or may not.
   var onRefusal: () -> Void = {}
   /// Another daemon has this host's name, and has joined later.
@@ -45,7 +50,10 @@ final class FleetLives {
   var present: UInt64? { presence.life }
 
   func engineGained() { tell(.gained) }
-  func engineLost() { tell(.lost) }
+  func engineLost() {
+    isHeard = false
+    tell(.lost)
+  }
 
   /// Asks for another one; until it has begun nothing can be said.
   func renew() {
@@ -123,6 +131,7 @@ final class FleetLives {
       defer { noteSaid(details) }
       switch outcome {
       case .done(let joined):
+        isHeard = true
         tell(.joined(joined))
         note(nil)
       case .refused(let refusal):
@@ -145,10 +154,20 @@ final class FleetLives {
       case .done:
         self?.tell(.heard)
         self?.box.look()
+        self?.noteHeard()
       case .fenced: self?.fenced(in: life)
-      case .refused, .unanswered, .uncopied: self?.tell(.aliveFailed)
+      case .refused:
+        self?.tell(.aliveFailed)
+        self?.noteHeard()
+      case .unanswered, .uncopied: self?.tell(.aliveFailed)
       }
     }
+  }
+
+  private func noteHeard() {
+    guard !isHeard else { return }
+    isHeard = true
+    onHeard()
   }
 
   /// What the host says of itself may be another since it was asked to be told.

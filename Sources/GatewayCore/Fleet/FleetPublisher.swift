@@ -39,7 +39,7 @@ final class FleetPublisher {
   /// What was said last, for an engine that has lost it, and how that, and what follows it, gets to the engine.
   private let log: FleetReplayLog<FleetRecord>
   /// An end that the engine has not confirmed.
-  private var unsaidEnd: UpstreamFailure?
+  private(set) var unsaidEnd: UpstreamFailure?
   /// The last one that it has confirmed, and which place it has: an engine that has lost it is told once more.
   private var saidEnd: (failure: UpstreamFailure, conversation: UInt64)?
 

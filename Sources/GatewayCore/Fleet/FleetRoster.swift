@@ -8,6 +8,8 @@ final class FleetRoster {
   private let lease: Duration
   /// How long a host is silent before it is taken for dead.
   private let adopt: Duration
+  /// How long a holder that no server confirms keeps its link.
+  private let grace: Duration
   /// It looks now and then.
   private var isLooking = false
   private var leaseTimer: Timers.ID?
@@ -17,8 +19,11 @@ final class FleetRoster {
   private(set) var record: FleetLeaseRecord?
   /// The same, also where it was seen at a server that is not reached any more: what people are shown, and nothing else.
   private(set) var lastRecord: FleetLeaseRecord?
-  /// When it was seen to change, or first.
+  /// When it was seen to change, or first, at whatever server.
   private var recordSince: MonotonicInstant?
+  /// The holder was not seen to beat for so long that it has cut its link, if it lives: nobody takes what is said in the
+  /// conversation that is open, until it beats again or another host holds.
+  private(set) var isTermOver = false
   /// All that ever took part, as they were seen last.
   private(set) var hosts: [String: FleetHostRow] = [:]
   private var silence: FleetSilence
@@ -41,7 +46,7 @@ final class FleetRoster {
   static let leaseShare: Duration = .milliseconds(1)
 
   init(_ settings: FleetSettings, engine: any FleetEngine, timers: Timers) {
-    (place, lease, adopt) = (settings.place, settings.lease, settings.adopt)
+    (place, lease, adopt, grace) = (settings.place, settings.lease, settings.adopt, settings.grace)
     silence = FleetSilence(adopt: settings.adopt)
     self.engine = engine
     self.timers = timers
@@ -56,6 +61,12 @@ final class FleetRoster {
     isLooking = true
     // How many hosts there are stands in the lease.
     lookAtLease { [weak self] in self?.lookAtHosts() }
+  }
+
+  /// What was seen last may be of a fleet that its server has lost: it is looked at anew.
+  func lookAnew() {
+    record = nil
+    if isLooking { lookAtLease() }
   }
 
   func engineLost() {
@@ -114,11 +125,12 @@ final class FleetRoster {
 
   /// The same of the lease alone.
   func readLease(_ done: @escaping () -> Void) {
+    let asked = timers.now
     engine.rows(of: place.key(.lease), nil) { [weak self] outcome in
       defer { done() }
       guard let self, engine.server != nil else { return }
       switch outcome {
-      case .done(let rows): saw(FleetLeaseRecord(rows))
+      case .done(let rows): saw(FleetLeaseRecord(rows), asked: asked)
       case .refused(let refusal):
         self.refusal = refusal
         onLook()
@@ -127,9 +139,11 @@ final class FleetRoster {
     }
   }
 
-  private func saw(_ seen: FleetLeaseRecord) {
+  private func saw(_ seen: FleetLeaseRecord, asked: MonotonicInstant) {
     refusal = nil
-    if record?.sight != seen.sight { recordSince = timers.now }
+    if lastRecord?.sight != seen.sight { recordSince = timers.now }
+    // A process that stood still has the answer of before.
+    isTermOver = recordSince.map { asked - $0 > lease + grace } ?? false
     // Its beat is heard of more often than its row.
     if let last = record?.sight, let own = seen.own, last.own == seen.sight.own, last.beat != seen.sight.beat {
       silence.hear(own.host, at: timers.now)
