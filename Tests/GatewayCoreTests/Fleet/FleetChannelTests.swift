@@ -135,6 +135,98 @@ import Testing
     #expect(rig.dial().state == .open(conversation))
   }
 
+  private static let silence =
+    "ended: fleet, the fleet's link was b's, of which nothing was heard for longer than it would keep it"
+
+  @Test func aChannelEndsWhenNothingIsHeardOfTheHolderForLongerThanItKeepsItsLink() {
+    scene.open(scene.take("b"))
+    _ = rig.dial()
+    scene.turn(by: .seconds(13))
+    #expect(owner.takeAll() == ["opened"])
+    scene.turn(by: .seconds(2))
+    #expect(owner.takeAll() == [Self.silence])
+    // Nobody takes anything there: another one waits for a holder.
+    let next = rig.dial()
+    scene.turn(by: .seconds(5))
+    #expect(next.state == .waiting)
+    let conversation = scene.open(scene.take("c"))
+    scene.settle()
+    #expect(next.state == .open(conversation))
+  }
+
+  @Test func aHostIsConnectedForAsLongAsTheHolderBeats() {
+    let own = scene.take("b")
+    let conversation = scene.open(own)
+    let channel = rig.dial()
+    for _ in 0..<20 {
+      scene.turn(by: .seconds(2))
+      scene.run(FleetBeat(place: scene.place, own: own))
+    }
+    #expect(channel.state == .open(conversation))
+  }
+
+  @Test func aHostThatReachesTheEngineBeforeTheHolderGivesNothingToALinkThatMayHaveBeenCut() {
+    let own = scene.take("b")
+    let conversation = scene.open(own)
+    _ = rig.dial()
+    scene.engine.way.isOpen = false
+    scene.engine.cut()
+    scene.turn(by: .seconds(16))
+    scene.engine.way.isOpen = true
+    scene.turn(by: .seconds(1))
+    let channel = rig.dial()
+    scene.turn(by: .seconds(2))
+    #expect(channel.state == .waiting)
+    // It has, and its end is not said yet.
+    let cut = UpstreamFailure(.fleet, "the holder closed its link")
+    scene.run(FleetBeat(place: scene.place, own: own, trouble: FleetTrouble(cut, of: own)))
+    scene.turn(by: .seconds(2))
+    #expect(channel.state == .waiting)
+    scene.run(FleetBeat(place: scene.place, own: own))
+    scene.turn(by: .seconds(2))
+    #expect(channel.state == .open(conversation))
+  }
+
+  @Test func aHostThatStoodStillDoesNotTakeTheHolderForSilent() {
+    let own = scene.take("b")
+    let conversation = scene.open(own)
+    let channel = rig.dial()
+    // The answer to its last look is there already, and is read when the process goes on.
+    scene.engine.way.delay = 100...100
+    scene.turn(by: .milliseconds(1_150))
+    scene.time.advance(by: .seconds(20))
+    scene.run(FleetBeat(place: scene.place, own: own))
+    scene.turn(by: .seconds(1))
+    #expect(channel.state == .open(conversation))
+  }
+
+  @Test func aHostStaysAwayFromAnEngineWithoutTheCopiesThatAreWanted() {
+    let own = scene.take("b")
+    scene.open(own)
+    let channel = rig.dial()
+    (scene.engine.copies, scene.engine.isCopied) = (1, false)
+    for _ in 0..<10 where channel.state != .ended {
+      // A master whose replicas stand still is reached again and again.
+      scene.engine.cut()
+      scene.turn(by: .seconds(1))
+      scene.run(FleetBeat(place: scene.place, own: own))
+    }
+    #expect(channel.state == .ended)
+    scene.engine.isCopied = true
+    scene.turn(by: .seconds(5))
+    if case .open = rig.dial().state {} else { Issue.record("it takes no part again") }
+  }
+
+  @Test func aHostThatWasTakenForDeadBecauseAllIsLostWaitsForAHolder() {
+    scene.open(scene.take("b"))
+    _ = rig.dial()
+    scene.store.flush()
+    scene.turn(by: .seconds(12))
+    let channel = rig.dial()
+    scene.turn(by: .seconds(1))
+    #expect(channel.state == .waiting)
+  }
+
   @Test func aChannelThatIsAskedReadsUpToNowOnceMore() {
     let conversation = scene.open(scene.take("b"))
     let channel = rig.dial()
