@@ -32,7 +32,7 @@ final class Fleet {
   var durable: FleetDurability { options.durable }
   private let seams: FleetSeams
   private var members: [FleetPlace: Member] = [:]
-  /// What it takes back of upstreams that it does not share any more.
+  /// What it takes back of upstreams that it does not share any more, and of names that it has no more.
   private var withdrawals: [FleetWithdrawal] = []
   /// The order to give up everything that is under way.
   private var retirement: FleetRetirement?
@@ -182,7 +182,9 @@ final class Fleet {
     host = name
     for member in members.values {
       member.holder?.rename(name)
-      member.link.rename(name, insteadOf: takenName)
+      let copies = member.link.rename(name, insteadOf: takenName)
+      for withdrawal in takeWithdrawals(of: member.link.place) { member.link.box.drop(withdrawal.end()) }
+      if let copies { begin(copies) }
     }
   }
 
@@ -223,12 +225,16 @@ final class Fleet {
   private func takeBack(_ link: FleetLink) {
     guard let withdrawal = link.box.withdraw() else { return }
     withdrawal.onReturned = { [weak self, place = link.place] in self?.onSend(place, .returned($0)) }
+    begin(withdrawal)
+  }
+
+  private func begin(_ withdrawal: FleetWithdrawal) {
     withdrawal.onOver = { [weak self, unowned withdrawal] in self?.withdrawals.removeAll { $0 === withdrawal } }
     withdrawals.append(withdrawal)
     withdrawal.begin()
   }
 
-  /// This host shares an upstream again: what is left of that is for its box, under the same name.
+  /// This host shares an upstream again, or has a name again: what is left of that is for its box, under the same name.
   private func takeWithdrawals(of place: FleetPlace) -> [FleetWithdrawal] {
     let taken = withdrawals.filter { $0.place == place && $0.host == host }
     withdrawals.removeAll { one in taken.contains { $0 === one } }

@@ -135,21 +135,28 @@ final class FleetBox {
 
   /// This host takes part no more: nothing that the engine may still have is to be left to others. Nil where that is nothing.
   func withdraw() -> FleetWithdrawal? {
-    let (own, left) = (rows, leaving.names)
-    leaving.stop()
-    (rows, leaving) = (FleetBoxRows(), FleetRemoval(engine: engine))
+    let withdrawal = takeLeaving()
+    rows = FleetBoxRows()
     lifeEnded()
     state = .withdrawn
-    guard !own.isEmpty || !left.isEmpty else { return nil }
-    return FleetWithdrawal(place, host: host, own, leaving: left, engine: engine, timers: timers)
+    return withdrawal
   }
 
-  /// What was to be removed when this host last took part. A row that is put again stays.
+  /// What the engine may have under the present name, which is not this box's any more.
+  private func takeLeaving() -> FleetWithdrawal? {
+    let left = leaving.names
+    leaving.stop()
+    leaving = FleetRemoval(engine: engine)
+    guard !rows.isEmpty || !left.isEmpty else { return nil }
+    return FleetWithdrawal(place, host: host, rows, leaving: left, engine: engine, timers: timers)
+  }
+
+  /// What was to be removed when this host last took part by its name. What it has, or puts again, stays.
   func drop(_ names: SortedSet<String>) {
-    if leaving.names.isEmpty {
+    if rows.isEmpty, leaving.names.isEmpty {
       leaving = FleetRemoval(names, engine: engine)
     } else {
-      for name in names.all { leaving.add(name) }
+      for name in names.all where !rows.has(name) { leaving.add(name) }
     }
     removeLeaving()
   }
@@ -225,10 +232,24 @@ final class FleetBox {
     settle(in: life)
   }
 
-  /// Its host has another name from now on, under which the engine has nothing yet: the next round finds it so.
-  func rename(_ host: String) {
+  /// Its host has another name from now on, under which the engine has nothing yet: the next round finds it so. What it has under
+  /// the old one would outlive its outcome there: it is to go as soon as all of it is under the new one. Nil where that is
+  /// nothing.
+  func rename(_ host: String) -> FleetWithdrawal? {
+    let former = takeLeaving()
+    former?.isMoved = { [weak self, last = rows.last ?? 0] in self?.hasPut(upTo: last) ?? true }
     lifeEnded()
     self.host = host
+    return former
+  }
+
+  /// The engine has all rows up to a number, or is to have none of them.
+  private func hasPut(upTo number: UInt64) -> Bool {
+    switch state {
+    case .absent, .settling: false
+    case .settled: rows.nextFresh(behind: nil).map { $0 > number } ?? true
+    case .withdrawn: true
+    }
   }
 
   func lifeEnded() {

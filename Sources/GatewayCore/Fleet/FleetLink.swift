@@ -154,19 +154,22 @@ final class FleetLink {
   // MARK: - Among the others
 
   /// This host has another name from now on, because another daemon has the one that it was to have: `namesake`; nil where it
-  /// has that again.
-  func rename(_ host: String, insteadOf namesake: String? = nil) {
+  /// has that again. Returns what is to be taken back of its durable sends under the old one.
+  @discardableResult
+  func rename(_ host: String, insteadOf namesake: String? = nil) -> FleetWithdrawal? {
     let former = channel
     if self.namesake != nil { formerNames.add(settings.host) }
     formerNames.drop(host)
     self.namesake = namesake
     settings.host = host
     hearing.forgetReplies()
+    let copies = box.rename(host)
     lives.rename(host)
     // Its owner looks what was confirmed of what it has said, and may dial at once: by the new name.
     let why = namesake.map { "another daemon of the fleet is called \($0) as well" }
     former?.end(UpstreamFailure(.fleet, why ?? "this host has its own name in the fleet again"))
     speech.forget()
+    return copies
   }
 
   /// What this host has to have like the others is another now.

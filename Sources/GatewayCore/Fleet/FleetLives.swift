@@ -64,7 +64,6 @@ final class FleetLives {
   /// The host has another name from now on: what was refused to it under the old one counts no more.
   func rename(_ host: String) {
     self.host = host
-    box.rename(host)
     presence = FleetPresence(adopt: adopt, last: presence.last)
     if engine.server != nil { tell(.gained) }
     if refusal != nil { note(nil) }

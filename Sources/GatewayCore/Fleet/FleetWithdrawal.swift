@@ -1,6 +1,7 @@
-/// The durable sends that the engine has of this host for an upstream which the fleet shares no longer. This host writes
-/// them by a link of its own from now on, and is silent in the fleet: a host that holds would take it for dead after a
-/// while, and write them too. They are removed at once where the engine is reached, and otherwise as soon as it is.
+/// The durable sends that the engine has of this host for an upstream which the fleet shares no longer, or under a name that
+/// it has no more. This host writes them by a link of its own from now on, or has put them again under its new name, and is
+/// silent where they are: a host that holds would take it for dead after a while, and write them too. They are removed at
+/// once where the engine is reached, and otherwise as soon as it is.
 final class FleetWithdrawal {
   let place: FleetPlace
   /// What the fleet called this host.
@@ -18,6 +19,9 @@ final class FleetWithdrawal {
   /// Goes on with what is done in portions, or begins again.
   private var timer: Timers.ID?
 
+  /// Where they are under a name that this host has no more: whether the engine has all of them under the new one too. Before,
+  /// there may be no other copy.
+  var isMoved: (() -> Bool)?
   /// The fleet does not have one any more that it had adopted, by its number: this host writes it again.
   var onReturned: (UInt64) -> Void = { _ in }
   /// Nothing is left.
@@ -68,9 +72,12 @@ final class FleetWithdrawal {
 
   /// First from the box: what an adoption takes from there meanwhile is among the adopted ones then.
   private func remove() {
+    guard isMoved?() != false else { return removeLater() }
     remove(names, of: place.key(.box(host: host))) { [weak self] in
       switch $0 {
       case .done: self?.lookForAdopted()
+      // What this host's user may not remove is left to the host that holds.
+      case .refused(.forbidden) where self?.isMoved != nil: self?.over()
       case .refused, .uncopied: self?.removeLater()
       // Once more on the next connection.
       case .fenced, .unanswered: break

@@ -73,9 +73,9 @@ extension Upstreams {
     guard let fleet else { return }
     // Whoever gave everything away may hold again.
     fleet.rejoin()
-    // Another daemon may have another name by now.
-    fleet.takeOwnName()
     fleet.keep { configuration.upstreams[$0.upstream]?.settings.fleet == true }
+    // Another daemon may have another name by now. What was given up above has been taken back under the name that it had.
+    fleet.takeOwnName()
     for (name, upstream) in configuration.upstreams.sorted(by: { $0.key < $1.key }) where upstream.settings.fleet {
       guard let specification = resolver.configured(name) else { continue }
       // Of one that is known it learns the settings.

@@ -46,6 +46,15 @@ final class FleetGateways {
     disks[host]?.forgetWaiting()
   }
 
+  /// Another daemon joins by the name of a host, which takes another one, and says nothing more.
+  func joinANamesake(of host: String) {
+    var details = FleetHostDetails(mayHold: false)
+    details.instance = "two"
+    let join = FleetJoin(place: place, host: host, life: 0, details: details)
+    _ = store.run(FleetJoin.name, join.keys, join.arguments)
+    turn(by: .seconds(5))
+  }
+
   func loseDisk(_ host: String) { disks[host] = nil }
 
   func disk(_ host: String) -> FakeOutboxStore? { disks[host] }
