@@ -10,6 +10,8 @@ final class Fleet {
     let name: String
     /// When it was noticed.
     let since: MonotonicInstant
+    /// This host gives its links away to take the name again.
+    var isOver = false
   }
 
   let options: FleetOptions
@@ -159,17 +161,26 @@ final class Fleet {
   }
 
   /// Takes the name again that another daemon has. If that one lives it is the older of the two from now on, and takes
-  /// another.
+  /// another. What this host holds it holds under the name that it has: that is given back in order first, and not where the
+  /// engine is not reached for that.
   func takeOwnName() {
-    guard let name = takenName else { return }
-    namesake = nil
-    rename(name)
-    onNameRegained(name)
+    guard let namesake, !namesake.isOver,
+      members.values.allSatisfy({ $0.holder?.holds != true || $0.link.engine.server != nil })
+    else { return }
+    self.namesake?.isOver = true
+    for member in members.values { member.holder?.leave("this host takes its own name in the fleet again") }
+    wait(for: Array(members.values), until: seams.time.now + Self.leaveLimit) { [weak self] in
+      guard let self, let name = takenName, !isStopping else { return }
+      self.namesake = nil
+      rename(name)
+      onNameRegained(name)
+    }
   }
 
-  /// The other daemon of this host's name may be gone, or have another one by now.
+  /// The other daemon of this host's name may be gone, or have another one by now. A link is worth more than the name.
   private func lookAtNamesake() {
     guard let namesake, !isStopping, seams.time.now - namesake.since >= options.adopt,
+      members.values.allSatisfy({ $0.holder?.holdsOrTakes != true }),
       // One that was stopped may be about to be started again.
       members.values.allSatisfy({
         $0.link.roster.isAlive(namesake.name) == false && $0.link.roster.isSilent(namesake.name)

@@ -52,7 +52,7 @@ enum FleetDocument {
   private static func warning(_ fleet: Fleet) -> String? {
     if let taken = fleet.takenName {
       return
-        "another daemon of the fleet is called \(taken) as well: give each host a `fleet.host` of its own; this one, \(fleet.host) until then, takes its name again when it is reloaded, or the other one is silent for `fleet.adopt`"
+        "another daemon of the fleet is called \(taken) as well: give each host a `fleet.host` of its own; this one, \(fleet.host) until then, takes its name again when it is reloaded, or has no link and the other one is silent for `fleet.adopt`"
     }
     return fleet.abstains ? "this host has left the fleet's links to others, until it is restarted or reloaded" : nil
   }

@@ -116,4 +116,51 @@ import Testing
     fleet.turn(by: .seconds(3))
     #expect(copies(name) == ["waiting"])
   }
+
+  // MARK: - The link
+
+  /// Who has it.
+  private var holder: String { fleet.store.text(fleet.place.key(.lease), "holder") ?? "" }
+
+  /// `b`, which has another name, has the link, and `a` uses it.
+  private func holdUnderAnotherName() throws {
+    fleet.startTwo()
+    fleet.joinANamesake(of: "b")
+    fleet.kill("a")
+    fleet.turn(by: .seconds(8))
+    fleet.accept("b")
+    fleet.start("a")
+    fleet.turn(by: .seconds(5))
+    try #require(holder.hasPrefix("b-") && fleet.hosts["b"]?.upstream.channels.last?.isClosed == false)
+  }
+
+  @Test func aHolderThatHasItsNameAgainByAReloadGivesItsLinkBackInOrder() throws {
+    try holdUnderAnotherName()
+    let channel = try #require(fleet.hosts["b"]?.upstream.channels.last)
+    fleet.hosts["b"]?.reload { _ in }
+    fleet.turn(by: .seconds(1))
+    // Whoever is faster takes it at once.
+    #expect(channel.isClosed && share("b")?.host == "b" && ["a", "b"].contains(holder))
+  }
+
+  @Test func aHolderKeepsItsLinkWhileItHasAnotherNameAndTheOtherDaemonIsGone() throws {
+    try holdUnderAnotherName()
+    let (name, channel) = (holder, try #require(fleet.hosts["b"]?.upstream.channels.last))
+    fleet.turn(by: .seconds(60))
+    #expect(holder == name && share("b")?.host == name && !channel.isClosed)
+    fleet.hosts["b"]?.client(uid: 0).call("fleet.leave")
+    fleet.turn(by: .seconds(15))
+    #expect(holder == "a" && share("b")?.host == "b")
+  }
+
+  @Test func aReloadWhileTheEngineIsNotReachedLeavesAHolderItsLinkAndItsName() throws {
+    try holdUnderAnotherName()
+    let (name, channel) = (holder, try #require(fleet.hosts["b"]?.upstream.channels.last))
+    fleet.store.stop()
+    fleet.turn(by: .milliseconds(100))
+    fleet.hosts["b"]?.reload { _ in }
+    fleet.store.start()
+    fleet.turn(by: .seconds(5))
+    #expect(holder == name && share("b")?.host == name && !channel.isClosed)
+  }
 }
