@@ -21,7 +21,7 @@ final class FleetBox {
     case returned(UInt64)
     /// What became of it; it is finished.
     case outcome(UInt64, FleetFields)
-    /// The engine has a row that this host does not know, by its name: it is to be put, or dropped.
+    /// The engine has a row that this host does not know, by its name: it is to be put, dropped, or left.
     case found(String, FleetFields)
     /// What became of such a row, which is removed.
     case ended(String, FleetFields)
@@ -47,10 +47,8 @@ final class FleetBox {
   private let engine: any FleetEngine
   private let timers: Timers
   private var rows = FleetBoxRows()
-  /// What the engine has of the present life, as far as it was not looked at, and of the rest the names that this host does
-  /// not know and whose rows it has not read.
-  private var names = FleetNames()
-  private var unknown = SortedSet<CommandID.Ordered>()
+  /// What the engine has in the present life and this host does not know.
+  private var unknown = FleetUnknownNames()
   /// Fresh rows behind it are to be put; nil: all. The others were, or are put again with the next sign of life.
   private var lastPut: UInt64?
   /// What was put and has no answer.
@@ -131,6 +129,15 @@ final class FleetBox {
   func drop(_ name: String) {
     leaving.add(name)
     if engine.server != nil { leaving.remove(name, of: box) { [weak self] in self?.noteRemoval($0) } }
+  }
+
+  /// A row that was found cannot be kept here: it stays where it is, and the first of those is found again with each sign of
+  /// life.
+  func leave(_ name: String) { unknown.noteUnkept(name) }
+
+  /// One that was found is kept here: then the others may be, too.
+  func findLeft() {
+    if isSettled, unknown.tryAll() { readUnknown {} }
   }
 
   /// This host takes part no more: nothing that the engine may still have is to be left to others. Nil where that is nothing.
@@ -228,7 +235,7 @@ final class FleetBox {
   /// A life has begun, with rows of these names in the box.
   func begin(_ life: UInt64, _ names: FleetNames) {
     if case .withdrawn = state { return }
-    (self.names, unknown) = (names, SortedSet())
+    unknown = FleetUnknownNames(names)
     settle(in: life)
   }
 
@@ -255,7 +262,7 @@ final class FleetBox {
   func lifeEnded() {
     if case .withdrawn = state { return }
     beginRound(.absent)
-    (names, unknown) = (FleetNames(), SortedSet())
+    unknown = FleetUnknownNames()
   }
 
   /// What is being looked at counts for nothing any more.
@@ -315,20 +322,19 @@ final class FleetBox {
 
   /// Reads rows that this host does not know, when all of them stand in their order.
   private func readUnknown(_ done: @escaping () -> Void) {
-    for name in names.takePortion() where isUnknown(name) { unknown.insert(CommandID.Ordered(name)) }
     let present = round
-    guard names.isEmpty else {
+    guard !unknown.look(where: isUnknown) else {
       timers.after(.zero) { [weak self] in if self?.round == present { self?.readUnknown(done) } }
       return
     }
-    let portion = unknown.next(FleetPortions.portion, behind: nil)
+    let portion = unknown.next(FleetPortions.portion)
     guard !portion.isEmpty else { return done() }
-    FleetPortions(key: box, engine: engine).read(portion.map(\.id)) { [weak self] rows in
+    FleetPortions(key: box, engine: engine).read(portion) { [weak self] rows in
       guard let self, round == present else { return }
       for name in CommandID.inOrder(Array(rows.keys)) { if let row = rows[name] { find(name, row) } }
     } _: { [weak self] outcome in
       guard let self, round == present, found(outcome) != nil else { return }
-      for name in portion { unknown.remove(name) }
+      unknown.noteRead(portion)
       readUnknown(done)
     }
   }
@@ -385,7 +391,8 @@ final class FleetBox {
 
   // MARK: - Now and then
 
-  /// Looks what became of what the fleet writes and of what is withheld, and asks again for what the engine refused.
+  /// Looks what became of what the fleet writes and of what is withheld, and asks again for what the engine refused, and
+  /// what this host could not keep.
   func look() {
     if isRemovalRefused {
       isRemovalRefused = false
@@ -393,6 +400,7 @@ final class FleetBox {
     }
     guard case .settled(_, isLooking: false) = state else { return }
     putFresh()
+    if unknown.tryFirst() { readUnknown {} }
     look(behind: nil)
   }
 

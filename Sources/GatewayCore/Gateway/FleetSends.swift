@@ -5,6 +5,9 @@ final class FleetSends: OutboxCopies {
   /// What waits until the fleet has it.
   private var waiting = IncrementalTable<UInt64, (StorageProblem?) -> Void>()
 
+  /// Why what the fleet has of this host could not be kept here, the last time that it could not: the log says each reason once.
+  private var problems: [FleetPlace: StorageProblem] = [:]
+
   init(_ fleet: Fleet, _ relay: OutboxRelay) {
     self.fleet = fleet
     self.relay = relay
@@ -55,15 +58,28 @@ final class FleetSends: OutboxCopies {
       if let end = FleetSendEnd(fields) { relay.conclude(number, end) }
     case .found(let name, let fields):
       let target = OutboxTarget(name: .upstream(place.upstream), namespace: place.namespace)
-      // What is known ended here while the fleet could not be told.
-      guard let entry = OutboxEntry(fields, id: name, to: target), relay.adopt(entry) else {
+      guard let entry = OutboxEntry(fields, id: name, to: target) else {
         return fleet.link(of: place)?.box.drop(name) ?? ()
       }
+      relay.adopt(entry) { [weak self] in self?.noteFound(name, of: place, $0) }
     case .ended(let name, let fields):
       // The box may not know one that waits for a right. Of what this host has no record there is nothing to be told.
       if let number = relay.outbox.record(name)?.entry.number, let end = FleetSendEnd(fields) {
         relay.conclude(number, end)
       }
+    }
+  }
+
+  private func noteFound(_ name: String, of place: FleetPlace, _ adoption: OutboxRelay.Adoption) {
+    let box = fleet.link(of: place)?.box
+    switch adoption {
+    // It ended here while the fleet could not be told.
+    case .known: box?.drop(name)
+    case .taken: box?.findLeft()
+    case .unkept(let problem):
+      box?.leave(name)
+      guard problems.updateValue(problem, forKey: place) != problem else { return }
+      fleet.onReport(.unkept(upstream: place.upstream, namespace: place.namespace, detail: problem.message))
     }
   }
 }

@@ -36,16 +36,33 @@ extension OutboxRelay {
     outbox.finish(record, end.state, reason: end.reason, attempts: attempts, result: end.answer)
   }
 
-  /// Takes in what another life of this host accepted, and its disk does not know. Returns whether it waits here now.
-  func adopt(_ copy: OutboxEntry) -> Bool {
-    guard outbox.isUnknown(copy.id), outbox.rows.canBeKept(copy.target) else { return false }
+  /// What becomes of a send that was found in the fleet.
+  enum Adoption: Equatable {
+    /// It has its outcome here, or waits here.
+    case known
+    /// It waits here from now on, and is kept here.
+    case taken
+    /// Nothing here keeps it, and so it is not here.
+    case unkept(StorageProblem)
+  }
+
+  /// Takes in what another life of this host accepted, and its disk does not know. `done` hears, at once or later, what became
+  /// of that; of one that is being taken in already whoever asked first does.
+  func adopt(_ copy: OutboxEntry, _ done: @escaping (Adoption) -> Void) {
+    if outbox.record(copy.id) != nil { return done(.known) }
+    guard outbox.isUnknown(copy.id) else { return }
+    guard outbox.rows.canBeKept(copy.target) else {
+      return done(.unkept(outbox.rows.unavailability(of: copy.target) ?? .none))
+    }
     var entry = copy
     entry.number = numberAgain(entry.number)
-    outbox.add(entry) { [reference] record, problem, isAwaited in
-      guard let relay = reference.object, problem == nil, isAwaited else { return }
+    outbox.addFound(entry) { [reference] record, problem, isAwaited in
+      guard isAwaited else { return done(.known) }
+      if let problem { return done(.unkept(problem)) }
+      guard let relay = reference.object else { return }
       if record.entry.key != nil { relay.keys.note(record.entry.id, state: DeliveryLevel.durable.rawValue) }
       relay.placeIfHomeless(record)
+      done(.taken)
     }
-    return true
   }
 }

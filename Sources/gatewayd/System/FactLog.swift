@@ -69,6 +69,8 @@ enum FactLog {
     case .accepted(let upstream): LogRecord(.fleetAccepted, [.upstream: upstream])
     case .removed(let upstream, let namespace, let rows):
       LogRecord(.fleetRemoved, [.upstream: upstream, .namespace: namespace, .sends: String(rows)])
+    case .unkept(let upstream, let namespace, let detail):
+      LogRecord(.fleetUnkept, [.upstream: upstream, .namespace: namespace, .detail: detail])
     case .took(let upstream, let namespace, let term, let conversation, let host):
       LogRecord(
         .fleetTook,

@@ -9,7 +9,8 @@ enum LogKind: CaseIterable, Hashable, Sendable {
   case configurationReloaded, configurationRefused, configurationWarning, restartNeeded, secretIsPublic
   case outboxUnavailable, outboxRepaired, outboxFailing, outboxWorking, outboxUntidy, outboxTidy
   case historyFailing, historyWorking, historySetAside
-  case fleetReached, fleetEndangered, fleetMissed, fleetRefused, fleetAccepted, fleetRemoved, fleetTook, fleetGaveUp
+  case fleetReached, fleetEndangered, fleetMissed, fleetRefused, fleetAccepted, fleetRemoved, fleetUnkept, fleetTook
+  case fleetGaveUp
   case networkUnwatched, suspendUnwatched, socketIgnored, descriptorsExhausted, acceptFailed, internalError
   case metricsUnavailable
   case clientsHandedOver, clientsTakenOver, handoverFailed
@@ -49,6 +50,7 @@ enum LogKind: CaseIterable, Hashable, Sendable {
     case .fleetRefused: "the Redis of the fleet refuses what an upstream needs"
     case .fleetAccepted: "the Redis of the fleet refuses an upstream nothing any more"
     case .fleetRemoved: "removed rows from the Redis of the fleet that are no sends, and that nobody could write"
+    case .fleetUnkept: "durable sends of this host are in the Redis of the fleet, and it cannot keep them"
     case .fleetTook: "has the link of an upstream for its fleet"
     case .fleetGaveUp: "gave up the link of an upstream that its fleet shares"
     case .secretIsPublic: "everybody on this machine can read a file with credentials"
@@ -78,7 +80,7 @@ enum LogKind: CaseIterable, Hashable, Sendable {
       .sendFailed, .interestRefused,
       .configurationWarning, .restartNeeded, .secretIsPublic, .socketIgnored, .networkUnwatched,
       .suspendUnwatched, .handoverFailed, .fleetNameTaken, .fleetEndangered, .fleetMissed, .fleetRefused,
-      .fleetRemoved:
+      .fleetRemoved, .fleetUnkept:
       .warning
     case .started, .stopping, .sendsKept, .configurationReloaded, .outboxWorking, .outboxTidy, .historyWorking,
       .clientsHandedOver, .clientsTakenOver, .fleetReached, .fleetAccepted, .fleetTook, .fleetGaveUp,
@@ -124,6 +126,7 @@ enum LogKind: CaseIterable, Hashable, Sendable {
     case .fleetRefused: "93e5d7026fb84c1ab71c40d8e25a6f39"
     case .fleetAccepted: "c8402b6d19e7453fb0d5a97f3e81c6a2"
     case .fleetRemoved: "9465a044d31844faa21747197255cb3d"
+    case .fleetUnkept: "a96444b01a404a0d8c3e00640b984c4a"
     case .fleetTook: "b37d0e4c96a1482f8e5c2179d04f6ba8"
     case .fleetGaveUp: "41c8f6a20d7b4e93a6f5b80c3e92d715"
     case .secretIsPublic: "e0b9c1d2f7a84f0c9d5e3a6b8c714f29"

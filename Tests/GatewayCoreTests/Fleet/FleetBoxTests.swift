@@ -149,6 +149,26 @@ import Testing
     #expect(scene.store.rows(of: box).keys.sorted() == ["9"])
   }
 
+  @Test func whatThisHostCannotKeepStaysInTheEngineAndIsFoundAgain() {
+    let (box, notes) = (link.box, notes)
+    box.onNews = { [unowned box] in
+      guard case .found(let name, _) = $0 else { return }
+      notes.all.append(name)
+      box.leave(name)
+    }
+    var fields = FleetFields()
+    fields.add("b", "x")
+    adopt()
+    for name in ["x-5", "x-9"] { scene.store.set(self.box, name, FleetBoxRow.waiting(fields).bytes) }
+    scene.turn(by: .seconds(11))
+    #expect(takeNotes() == ["x-5", "x-9"])
+    scene.turn(by: .seconds(10))
+    #expect(takeNotes() == ["x-5"])
+    box.findLeft()
+    #expect(takeNotes() == ["x-5", "x-9"])
+    #expect(scene.store.rows(of: self.box).keys.sorted() == ["x-5", "x-9"])
+  }
+
   @Test func aSendThatIsWithheldIsInTheEngineNoMore() {
     link.box.put(7, FleetFields())
     #expect(takeNotes() == ["boxed 7"])

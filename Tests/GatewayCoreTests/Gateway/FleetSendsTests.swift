@@ -183,6 +183,45 @@ import Testing
     #expect(fleet.rows(.box(host: "b")) == [])
   }
 
+  /// Why the log says that a host cannot keep what the fleet has of it.
+  private func unkept(_ host: String) -> [String] {
+    (fleet.hosts[host]?.facts ?? []).compactMap { fact in
+      if case .fleet(.unkept(_, _, let detail)) = fact { detail } else { nil }
+    }
+  }
+
+  @Test func aHostThatComesBackWithoutAnOutboxLosesNoSends() {
+    leaveSends()
+    // The one that holds would give the link to it otherwise.
+    fleet.hold = .never
+    fleet.start("b", withDisk: false)
+    fleet.turn(by: .seconds(25))
+    #expect(fleet.rows(.box(host: "b")) == ["waiting", "waiting"])
+    #expect(unkept("b") == [StorageProblem.none.message])
+    fleet.kill("b")
+    fleet.turn(by: .seconds(45))
+    fleet.accept("a")
+    #expect(fleet.written("a") == ["one []", "two []"])
+  }
+
+  @Test func whatAFullDiskDidNotTakeFromTheFleetIsTakenWhenItHasRoom() {
+    leaveSends()
+    fleet.loseDisk("b", StorageProblem(.full, "the disk is full"))
+    fleet.hold = .never
+    fleet.start("b")
+    fleet.turn(by: .seconds(5))
+    #expect(listed("b") == [])
+    #expect(fleet.rows(.box(host: "b")) == ["waiting", "waiting"])
+    #expect(unkept("b") == ["the disk is full"])
+    fleet.disk("b")?.problem = nil
+    fleet.turn(by: .seconds(25))
+    #expect(listed("b").count == 2)
+    fleet.accept("a")
+    fleet.turn(by: .seconds(15))
+    #expect(fleet.written("a") == ["one []", "two []"])
+    #expect(fleet.rows(.box(host: "b")) == [])
+  }
+
   private static let noSending = [RightsOverTimeTests.rule(1_000, "chat", [.status])]
 
   @Test func whatAnotherHostHasWrittenIsToldThoughItsUserHasLostTheRightToSend() {
@@ -299,6 +338,21 @@ import Testing
     #expect(Set(fleet.written("a")) == ["one []", "two []", "three []"])
     #expect(fleet.written("a").count == 3)
     #expect(Set(listed("b")) == ["one sent", "two sent", "three sent"])
+    #expect(fleet.rows(.box(host: "b")) == [])
+  }
+
+  @Test func aHostWithoutADiskThatComesBackWhileRedisIsFullLosesNoSends() {
+    beginWithoutDisk()
+    _ = send("b", "one")
+    fleet.kill("b")
+    fleet.store.isBoxFull = true
+    fleet.start("b", withDisk: false)
+    fleet.turn(by: .seconds(5))
+    #expect(fleet.rows(.box(host: "b")) == ["waiting"])
+    #expect(listed("b").count == 1)
+    fleet.accept("a")
+    fleet.turn(by: .seconds(15))
+    #expect(fleet.written("a") == ["one []"])
     #expect(fleet.rows(.box(host: "b")) == [])
   }
 

@@ -39,6 +39,7 @@ struct JournalFactTests {
     let facts: [FleetReport] = [
       .reached(server: "r:1", version: "7.0.15"), .missed(.unreachable, detail: "r:1: connection refused"),
       .refused(upstream: "chat", detail: "no room"), .accepted(upstream: "chat"), .endangered("it forgets"),
+      .unkept(upstream: "chat", namespace: "/", detail: "the disk is full"),
     ]
     #expect(
       facts.flatMap { lines(.fleet($0)) } == [
@@ -47,6 +48,8 @@ struct JournalFactTests {
         "warning the Redis of the fleet refuses what an upstream needs upstream=chat detail=\"no room\"",
         "notice the Redis of the fleet refuses an upstream nothing any more upstream=chat",
         "warning the Redis of the fleet may forget what it has to keep detail=\"it forgets\"",
+        "warning durable sends of this host are in the Redis of the fleet, and it cannot keep them upstream=chat"
+          + " namespace=/ detail=\"the disk is full\"",
       ])
   }
 

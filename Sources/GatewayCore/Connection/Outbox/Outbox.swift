@@ -125,6 +125,14 @@ final class Outbox {
     }
   }
 
+  /// The same of an entry that was found where copies are.
+  func addFound(_ entry: consuming OutboxEntry, _ done: @escaping (OutboxRecord, StorageProblem?, Bool) -> Void) {
+    guard let record = take(entry, carriedBy: nil) else { return }
+    rows.keepFound(record.snapshot) { [weak self] problem in
+      if let self { done(record, problem, decided(record, problem)) }
+    }
+  }
+
   /// The first half of `add`: takes an entry; nil where nothing keeps it.
   func take(
     _ entry: consuming OutboxEntry, carriedBy carrier: (connection: Connection, command: Command)?

@@ -84,6 +84,14 @@ final class OutboxRows {
     }
   }
 
+  /// Makes an entry last that was found where copies are; `done` is that of `OutboxStore.commit`. Where it is at home there it
+  /// lasts already.
+  func keepFound(_ snapshot: OutboxChange.Snapshot, _ done: @escaping (StorageProblem?) -> Void) {
+    guard isAfield(snapshot.entry.target) else { return commit(.add(snapshot), done) }
+    afield.insert(snapshot.number)
+    done(nil)
+  }
+
   private func keep(_ entry: OutboxEntry, _ done: @escaping (StorageProblem?) -> Void) {
     afield.insert(entry.number)
     copies?.keep(entry) { [weak self] problem in

@@ -103,6 +103,8 @@ public enum FleetReport: Equatable, Sendable {
   case accepted(upstream: String)
   /// Rows of the fleet were removed that are no sends: nobody can write them.
   case removed(upstream: String, namespace: String, rows: Int)
+  /// Durable sends of this host are there, and it can neither keep nor write them, for a reason in a sentence.
+  case unkept(upstream: String, namespace: String, detail: String)
   /// This host has the link of an upstream from now on; nil: no host had it before.
   case took(upstream: String, namespace: String, term: UInt64, conversation: UInt64, from: String?)
   /// This host has it no more, for a reason in a clause.

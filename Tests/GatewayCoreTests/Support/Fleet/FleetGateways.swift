@@ -55,7 +55,12 @@ final class FleetGateways {
     turn(by: .seconds(5))
   }
 
-  func loseDisk(_ host: String) { disks[host] = nil }
+  /// Its disk is a new one, which takes nothing for as long as there is a problem.
+  func loseDisk(_ host: String, _ problem: StorageProblem? = nil) {
+    let disk = FakeOutboxStore()
+    disk.problem = problem
+    disks[host] = disk
+  }
 
   func disk(_ host: String) -> FakeOutboxStore? { disks[host] }
 

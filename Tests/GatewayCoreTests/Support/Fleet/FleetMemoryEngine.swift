@@ -264,6 +264,7 @@ final class FleetMemoryEngine: FleetEngine, FleetStoreListener {
     call(
       { store in
         if isRefused { return .refused(.forbidden("this user has no permissions")) }
+        if store.isBoxFull, Step.name == .put { return .refused(.full) }
         switch store.run(Step.name, step.keys, step.arguments) {
         case .fenced: return .fenced
         case .reply(let reply):

@@ -5,6 +5,8 @@
 final class FleetStore {
   /// There is no room for entries.
   var isFull = false
+  /// There is none for durable sends.
+  var isBoxFull = false
   struct Stream: Equatable {
     var records: [FleetRecord] = []
     var last = FleetPosition.start
