@@ -41,6 +41,9 @@ final class Fleet {
 
   /// What becomes of a durable send of this host.
   var onSend: (FleetPlace, FleetBox.News) -> Void = { _, _ in }
+  /// Asked of a durable send, by its number, before a copy of it goes that the fleet shares no longer: calls back, at once or
+  /// later, when this host can do without.
+  var whenNeedless: (UInt64, @escaping () -> Void) -> Void = { $1() }
   /// The holder's own connection to the server is wanted from now on, or not any more.
   var onWant: (FleetPlace, Bool) -> Void = { _, _ in }
   /// Why that is down; nil while it is up, and before anything has failed.
@@ -241,6 +244,7 @@ final class Fleet {
 
   private func begin(_ withdrawal: FleetWithdrawal) {
     withdrawal.onOver = { [weak self, unowned withdrawal] in self?.withdrawals.removeAll { $0 === withdrawal } }
+    withdrawal.whenNeedless = whenNeedless
     withdrawals.append(withdrawal)
     withdrawal.begin()
   }

@@ -1,18 +1,32 @@
 /// The durable sends that the engine has of this host for an upstream which the fleet shares no longer, or under a name that
 /// it has no more. This host writes them by a link of its own from now on, or has put them again under its new name, and is
 /// silent where they are: a host that holds would take it for dead after a while, and write them too. They are removed at
-/// once where the engine is reached, and otherwise as soon as it is.
+/// once where the engine is reached, and otherwise as soon as it is; what this host cannot do without yet stays until it can.
 final class FleetWithdrawal {
+  private enum State {
+    /// The rows are gone through. May become `idle`, `ended`.
+    case taking
+    /// Nothing is to be removed, or the engine is not reached. May become `removing`, `ended`.
+    case idle
+    /// So many names are being removed, or will be in a moment. May become `idle`, `removing` with more, `ended`.
+    case removing(Int)
+    /// It removes nothing more.
+    case ended
+  }
+
   let place: FleetPlace
   /// What the fleet called this host.
   let host: String
   /// What the box had and is not among the names yet.
   private var rows: FleetBoxRows
-  /// Names of rows that the engine may still have.
+  /// Names of rows that the engine may still have, and that are to go.
   private var names: SortedSet<String>
+  private var state = State.taking
   private let engine: any FleetEngine
   private let timers: Timers
   private var removal: FleetRemoval
+  /// How many of the rows this host cannot do without yet.
+  private var needed = 0
   /// What the fleet has of all hosts and was not looked at, and what of the rest is this host's.
   private var adopted = FleetNames()
   private var own = SortedSet<String>()
@@ -24,6 +38,8 @@ final class FleetWithdrawal {
   var isMoved: (() -> Bool)?
   /// The fleet does not have one any more that it had adopted, by its number: this host writes it again.
   var onReturned: (UInt64) -> Void = { _ in }
+  /// Asked of each row, by its number: calls back, at once or later, when this host can do without.
+  var whenNeedless: (UInt64, @escaping () -> Void) -> Void = { $1() }
   /// Nothing is left.
   var onOver: () -> Void = {}
 
@@ -42,15 +58,29 @@ final class FleetWithdrawal {
   /// Takes the rows back, one portion in a turn; the engine is asked behind them.
   func begin() {
     for number in takePortion() { onReturned(number) }
-    guard !rows.isEmpty else { return engine.add(self) }
+    guard !rows.isEmpty else {
+      state = .idle
+      return engine.add(self)
+    }
     timer = timers.after(.zero) { [weak self] in self?.begin() }
   }
 
   /// Returns which of them were adopted.
   private func takePortion() -> [UInt64] {
     let portion = rows.takePortion()
-    for one in portion { names.insert(one.row.name) }
+    for (number, row) in portion {
+      needed += 1
+      whenNeedless(number) { [weak self] in self?.letGo(row.name) }
+    }
     return portion.filter { $0.row.place == .adopted }.map(\.number)
+  }
+
+  private func letGo(_ name: String) {
+    needed -= 1
+    names.insert(name)
+    guard case .idle = state, engine.server != nil else { return }
+    state = .removing(names.count)
+    removeLater()
   }
 
   /// Removes nothing more. Returns the names of the rows that the engine may still have.
@@ -65,6 +95,7 @@ final class FleetWithdrawal {
   }
 
   private func stop() {
+    state = .ended
     engine.remove(self)
     timers.cancel(timer)
     removal.stop()
@@ -72,6 +103,8 @@ final class FleetWithdrawal {
 
   /// First from the box: what an adoption takes from there meanwhile is among the adopted ones then.
   private func remove() {
+    timers.cancel(timer)
+    state = .removing(names.count)
     guard isMoved?() != false else { return removeLater() }
     remove(names, of: place.key(.box(host: host))) { [weak self] in
       switch $0 {
@@ -135,7 +168,12 @@ final class FleetWithdrawal {
     timer = timers.after(FleetRefusal.pause) { [weak self] in self?.remove() }
   }
 
+  /// All that was to go when the removal began is gone.
   private func over() {
+    guard case .removing(names.count) = state else { return remove() }
+    names = SortedSet()
+    state = .idle
+    guard needed == 0 else { return }
     stop()
     onOver()
   }
@@ -143,7 +181,10 @@ final class FleetWithdrawal {
 
 extension FleetWithdrawal: FleetEngineReceiver {
   func engineGained(_ server: FleetServer) { remove() }
-  func engineLost(_ failure: UpstreamFailure) { timers.cancel(timer) }
+  func engineLost(_ failure: UpstreamFailure) {
+    timers.cancel(timer)
+    state = .idle
+  }
   func engineRead(_ records: [FleetRecord], of key: FleetKey) {}
   func engineReachedEnd(of key: FleetKey) {}
 }

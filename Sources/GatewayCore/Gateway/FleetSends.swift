@@ -4,6 +4,8 @@ final class FleetSends: OutboxCopies {
   private unowned let relay: OutboxRelay
   /// What waits until the fleet has it.
   private var waiting = IncrementalTable<UInt64, (StorageProblem?) -> Void>()
+  /// What hears that the fleet need not have it any more.
+  private var needed = IncrementalTable<UInt64, () -> Void>()
 
   /// Why what the fleet has of this host could not be kept here, the last time that it could not: the log says each reason once.
   private var problems: [FleetPlace: StorageProblem] = [:]
@@ -13,6 +15,7 @@ final class FleetSends: OutboxCopies {
     self.relay = relay
     relay.numberByClock()
     fleet.onSend = { [weak self] in self?.heard($1, of: $0) }
+    fleet.whenNeedless = { [weak self] in self?.whenNeedless($0, $1) ?? $1() }
   }
 
   private func box(of target: OutboxTarget) -> FleetBox? {
@@ -41,13 +44,32 @@ final class FleetSends: OutboxCopies {
   func drop(_ entry: OutboxEntry) {
     box(of: entry.target)?.finish(entry.number)
     waiting.removeValue(forKey: entry.number)?(nil)
+    needed.removeValue(forKey: entry.number)?()
+  }
+
+  /// A copy of a send is to go. Where the fleet alone has the send it stays until the disk has it, or the fleet under another
+  /// name of this host, or until it has its outcome.
+  private func whenNeedless(_ number: UInt64, _ done: @escaping () -> Void) {
+    guard let record = relay.outbox.usage.record(number) else { return done() }
+    let isAfield = relay.outbox.rows.isAfield(number)
+    // What has been on its way to the disk since an earlier time is not afield any more.
+    guard isAfield || needed[number] != nil else { return done() }
+    needed[number] = done
+    guard isAfield, !covers(record.entry.target) else { return }
+    relay.bringHome(number) { [weak self] in
+      guard let self else { return }
+      waiting.removeValue(forKey: number)?(nil)
+      needed.removeValue(forKey: number)?()
+    }
   }
 
   func withhold(_ entry: OutboxEntry) { box(of: entry.target)?.withhold(entry.number, entry.row) }
 
   private func heard(_ news: FleetBox.News, of place: FleetPlace) {
     switch news {
-    case .boxed(let number): waiting.removeValue(forKey: number)?(nil)
+    case .boxed(let number):
+      waiting.removeValue(forKey: number)?(nil)
+      if relay.outbox.rows.isAfield(number) { needed.removeValue(forKey: number)?() }
     case .refused(let number, let refusal):
       guard let done = waiting.removeValue(forKey: number) else { return }
       fleet.link(of: place)?.box.finish(number)

@@ -36,6 +36,20 @@ extension OutboxRelay {
     outbox.finish(record, end.state, reason: end.reason, attempts: attempts, result: end.answer)
   }
 
+  /// Brings an entry to the disk that is kept beyond this host alone, and tries until it is there: `done` hears that. Where
+  /// there is no disk, or the entry has its outcome before that, it hears nothing.
+  func bringHome(_ number: UInt64, _ done: @escaping () -> Void) {
+    guard let record = outbox.usage.record(number) else { return }
+    _ = outbox.rows.bringHome(record.snapshot) { [reference] problem in
+      guard problem != nil else { return done() }
+      guard let relay = reference.object else { return }
+      relay.timers.after(Self.homePause) { [reference] in reference.object?.bringHome(number, done) }
+    }
+  }
+
+  /// Until the disk is asked again for what it did not take.
+  private static let homePause: Duration = .seconds(5)
+
   /// What becomes of a send that was found in the fleet.
   enum Adoption: Equatable {
     /// It has its outcome here, or waits here.

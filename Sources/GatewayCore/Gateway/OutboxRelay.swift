@@ -9,7 +9,7 @@ final class OutboxRelay {
   var keys = IdempotencyTable()
   private let upstreams: Upstreams
   private let time: any TimeSource
-  private let timers: Timers
+  let timers: Timers
   private var withheld = WithheldSends()
   /// What the ids of this daemon's sends begin with.
   private let life: String

@@ -41,6 +41,15 @@ import Testing
     fleet.kill("b")
   }
 
+  /// The server takes the next attempt of a host.
+  private func acceptNext(_ host: String) {
+    for _ in 1...60 {
+      guard let channel = fleet.hosts[host]?.upstream.channels.last, channel.isClosed || channel.isFailed else { break }
+      fleet.turn(by: .seconds(1))
+    }
+    fleet.accept(host)
+  }
+
   @Test func othersAreHeardWhileManyAdoptedSendsAreListed() {
     let count = 600
     for number in 1...count {
@@ -185,7 +194,7 @@ import Testing
 
   /// Why the log says that a host cannot keep what the fleet has of it.
   private func unkept(_ host: String) -> [String] {
-    (fleet.hosts[host]?.facts ?? []).compactMap { fact in
+    (fleet.hosts[host]?.facts ?? []).compactMap { fact -> String? in
       if case .fleet(.unkept(_, _, let detail)) = fact { detail } else { nil }
     }
   }
@@ -200,7 +209,7 @@ import Testing
     #expect(unkept("b") == [StorageProblem.none.message])
     fleet.kill("b")
     fleet.turn(by: .seconds(45))
-    fleet.accept("a")
+    acceptNext("a")
     #expect(fleet.written("a") == ["one []", "two []"])
   }
 
@@ -216,7 +225,7 @@ import Testing
     fleet.disk("b")?.problem = nil
     fleet.turn(by: .seconds(25))
     #expect(listed("b").count == 2)
-    fleet.accept("a")
+    acceptNext("a")
     fleet.turn(by: .seconds(15))
     #expect(fleet.written("a") == ["one []", "two []"])
     #expect(fleet.rows(.box(host: "b")) == [])
@@ -353,6 +362,52 @@ import Testing
     fleet.accept("a")
     fleet.turn(by: .seconds(15))
     #expect(fleet.written("a") == ["one []"])
+    #expect(fleet.rows(.box(host: "b")) == [])
+  }
+
+  /// A host `b` that keeps its sends in the fleet has one there, and shares the upstream no longer, without reaching the server.
+  private func leaveWithASendInTheFleet(withDisk: Bool, _ problem: StorageProblem? = nil) {
+    fleet.start("a")
+    fleet.turn(by: .seconds(5))
+    fleet.accept("a")
+    fleet.durable = .fleet
+    fleet.start("b", withDisk: withDisk)
+    fleet.turn(by: .seconds(1))
+    fleet.hosts["a"]?.upstream.channel.fail(.closed)
+    fleet.turn(by: .seconds(1))
+    _ = send("b", "one")
+    #expect(fleet.rows(.box(host: "b")) == ["waiting"])
+    #expect(fleet.disk("b")?.stored == [])
+    fleet.disk("b")?.problem = problem
+    fleet.hosts["b"]?.reload { $0.upstreams["chat"]?.settings.fleet = false }
+    fleet.turn(by: .seconds(3))
+  }
+
+  @Test func aSendOfAnUpstreamThatLeavesTheFleetWhichAloneHasItComesToTheDisk() {
+    leaveWithASendInTheFleet(withDisk: true)
+    #expect(fleet.disk("b")?.stored.map(\.message.event) == ["one"])
+    #expect(fleet.rows(.box(host: "b")) == [])
+    acceptNext("b")
+    #expect(fleet.written("b") == ["one []"])
+    fleet.turn(by: .seconds(2))
+    #expect(fleet.disk("b")?.stored.map { $0.state.rawValue } == ["sent"])
+  }
+
+  @Test func aSendOfAnUpstreamThatLeavesTheFleetStaysThereUntilAFullDiskHasIt() {
+    leaveWithASendInTheFleet(withDisk: true, StorageProblem(.full, "the disk is full"))
+    #expect(fleet.rows(.box(host: "b")) == ["waiting"])
+    fleet.disk("b")?.problem = nil
+    fleet.turn(by: .seconds(10))
+    #expect(fleet.disk("b")?.stored.map(\.message.event) == ["one"])
+    #expect(fleet.rows(.box(host: "b")) == [])
+  }
+
+  @Test func aSendOfAnUpstreamThatLeavesTheFleetStaysThereWithoutADiskUntilItsOutcome() {
+    leaveWithASendInTheFleet(withDisk: false)
+    #expect(fleet.rows(.box(host: "b")) == ["waiting"])
+    acceptNext("b")
+    fleet.turn(by: .seconds(3))
+    #expect(fleet.written("b") == ["one []"])
     #expect(fleet.rows(.box(host: "b")) == [])
   }
 

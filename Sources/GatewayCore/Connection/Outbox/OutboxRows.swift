@@ -92,6 +92,18 @@ final class OutboxRows {
     done(nil)
   }
 
+  /// Whether the entry of a number is on no disk, because it is where copies are.
+  func isAfield(_ number: UInt64) -> Bool { afield.contains(number) }
+
+  /// Makes an entry last on the disk that was not there, and from now on each change of it; `done` is that of
+  /// `OutboxStore.commit`. False: there is no disk.
+  func bringHome(_ snapshot: OutboxChange.Snapshot, _ done: @escaping (StorageProblem?) -> Void) -> Bool {
+    guard let store else { return false }
+    afield.remove(snapshot.number)
+    store.commit(.add(snapshot), done)
+    return true
+  }
+
   private func keep(_ entry: OutboxEntry, _ done: @escaping (StorageProblem?) -> Void) {
     afield.insert(entry.number)
     copies?.keep(entry) { [weak self] problem in
