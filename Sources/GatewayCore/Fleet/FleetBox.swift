@@ -7,7 +7,7 @@
 /// | boxed | its host writes it; its outcome is heard, or found here → finished |
 /// | adopted: this host was taken for dead, and whoever holds writes it | its outcome is found in the box → finished. The engine has lost it → fresh |
 /// | withheld: no host may write it for now | removed where it waits in the box → forgotten. Its outcome is found there → finished. It was adopted before → adopted |
-/// | leaving: it has its outcome | removed on every new connection, until the engine has said that it is → forgotten |
+/// | leaving: it has its outcome | removed on every new connection, until the engine has said that it is → forgotten. It is sent again → fresh, and an outcome that is found is the old one |
 final class FleetBox {
   /// What becomes of a row.
   enum News: Equatable {
@@ -57,6 +57,8 @@ final class FleetBox {
   /// Looks for what is withheld since this turn.
   private var lookSoon: Timers.ID?
   private var leaving: FleetRemoval
+  /// Those of them that this host has taken no part for: what became of one meanwhile is not known, until it is looked.
+  private var returned = SortedSet<String>()
   /// The engine did not remove some of what is leaving: it is asked again with the next sign of life.
   private var isRemovalRefused = false
   private var state = State.absent
@@ -102,7 +104,9 @@ final class FleetBox {
   func put(_ number: UInt64, _ fields: FleetFields) {
     let known = rows[number]
     guard known == nil || known?.place == .withheld else { return }
-    leaving.keep(rows.add(number, fields, .fresh))
+    let name = rows.add(number, fields, .fresh)
+    if leaving.contains(name), !returned.contains(name) { rows.noteAgain(number) }
+    leaving.keep(name)
     if let last = lastPut, number <= last { lastPut = number > 0 ? number - 1 : nil }
     // What earlier processes left is put again before anything new: then a holder that adopts both knows their order.
     putOn()
@@ -161,9 +165,12 @@ final class FleetBox {
   /// What was to be removed when this host last took part by its name. What it has, or puts again, stays.
   func drop(_ names: SortedSet<String>) {
     if rows.isEmpty, leaving.names.isEmpty {
-      leaving = FleetRemoval(names, engine: engine)
+      (leaving, returned) = (FleetRemoval(names, engine: engine), names)
     } else {
-      for name in names.all where !rows.has(name) { leaving.add(name) }
+      for name in names.all where !rows.has(name) {
+        leaving.add(name)
+        returned.insert(name)
+      }
     }
     removeLeaving()
   }
@@ -297,6 +304,7 @@ final class FleetBox {
     readUnknown { [weak self] in
       guard let self, case .settling(let life) = state else { return }
       state = .settled(life: life, isLooking: false)
+      returned = SortedSet()
       putFresh()
       onSettled()
     }
@@ -357,7 +365,7 @@ final class FleetBox {
   private func settle(_ number: UInt64, _ boxed: FleetFound, isAdopted: Bool) {
     guard let row = rows[number] else { return }
     switch (boxed, isAdopted) {
-    case (.finished(let fields), _):
+    case (.finished(let fields), _) where !row.isAgain:
       onNews(.outcome(number, fields))
       finish(number)
     case (_, true):
@@ -372,7 +380,7 @@ final class FleetBox {
       rows.move(number, to: .boxed)
       if row.place == .fresh { onNews(.boxed(number)) }
       if row.place == .adopted { onNews(.returned(number)) }
-    case (.missing, false):
+    case (.missing, false), (.finished, false):
       rows.move(number, to: .fresh)
       if row.place == .adopted { onNews(.returned(number)) }
     }

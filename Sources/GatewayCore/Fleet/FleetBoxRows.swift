@@ -14,6 +14,8 @@ struct FleetBoxRows {
     fileprivate(set) var place: Place
     /// It was put, and there is no answer.
     fileprivate(set) var isPutting = false
+    /// An earlier send of its name has ended, of which the engine may still have the outcome: until it has this one.
+    fileprivate(set) var isAgain = false
   }
 
   private var rows = IncrementalTable<UInt64, Row>()
@@ -42,11 +44,14 @@ struct FleetBoxRows {
 
   mutating func move(_ number: UInt64, to place: Place) {
     rows[number]?.place = place
+    if place != .fresh { rows[number]?.isAgain = false }
     if place == .fresh { fresh.insert(number) } else { fresh.remove(number) }
     if place.isLookedFor { lookedFor.insert(number) } else { lookedFor.remove(number) }
   }
 
   mutating func note(_ number: UInt64, isPutting: Bool) { rows[number]?.isPutting = isPutting }
+
+  mutating func noteAgain(_ number: UInt64) { rows[number]?.isAgain = true }
 
   @discardableResult
   mutating func forget(_ number: UInt64) -> Row? {

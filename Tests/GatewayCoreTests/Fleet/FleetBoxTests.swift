@@ -89,6 +89,43 @@ import Testing
     #expect(scene.store.rows(of: adopted) == [:] && scene.store.rows(of: box) == [:])
   }
 
+  @Test func anOutcomeThatCouldNotBeRemovedIsNotThatOfTheSendThatIsSentAgain() {
+    var fields = FleetFields()
+    fields.add("id", "x-7")
+    link.box.put(7, fields)
+    _ = takeNotes()
+    adopt()
+    finishAdopted("x-7")
+    scene.engine.isRemovalRefused = true
+    scene.turn(by: .seconds(11))
+    #expect(takeNotes() == ["sent 7"])
+    scene.engine.way.isOpen = false
+    scene.engine.cut()
+    scene.settle()
+    link.box.put(8, fields)
+    scene.engine.isRemovalRefused = false
+    scene.engine.way.isOpen = true
+    scene.turn(by: .seconds(11))
+    #expect(takeNotes() == ["boxed 8"])
+    #expect(scene.store.rows(of: box) == ["x-7": FleetBoxRow.waiting(fields).bytes])
+  }
+
+  @Test func whatBecameOfASendWhileItsHostTookNoPartIsHeard() {
+    scene.engine.way.isOpen = false
+    scene.engine.cut()
+    scene.settle()
+    var (fields, names) = (FleetFields(), SortedSet<String>())
+    fields.add("id", "x-7")
+    names.insert("x-7")
+    link.box.drop(names)
+    link.box.put(7, fields)
+    finish(box, "x-7")
+    scene.engine.way.isOpen = true
+    scene.turn(by: .seconds(11))
+    #expect(takeNotes() == ["sent 7"])
+    #expect(scene.store.rows(of: box) == [:])
+  }
+
   @Test func whatAnEmptiedEngineHasForgottenIsBoxedAgain() {
     link.box.put(7, FleetFields())
     _ = takeNotes()
