@@ -185,8 +185,8 @@ final class FleetRoster {
   /// Whether nothing was heard of a host for so long that it is taken for dead, stopped or not.
   func isSilent(_ name: String) -> Bool { silence.isAlive(name, at: lostAt ?? timers.now) == false }
 
-  /// Hosts that are not known to be dead.
-  var present: [String] { hosts.keys.filter { isAlive($0) != false }.sorted() }
+  /// Hosts that are not known to be dead, in no order.
+  var present: [String] { hosts.keys.filter { isAlive($0) != false } }
 
   /// How many these are; where they are not looked at, as many as the holder says.
   var presentCount: Int {
@@ -231,6 +231,6 @@ final class FleetRoster {
     return present.filter { name in
       guard name != host, let details = hosts[name]?.details else { return false }
       return details.mayHold && details.agreement.differences(from: agreement).isEmpty
-    }
+    }.sorted()
   }
 }

@@ -128,25 +128,28 @@ enum FleetDocument {
 
   // MARK: - The list
 
-  /// The members of the result of `fleet.list`, as far as a program may see them.
-  static func writeList(_ fleet: Fleet, shownTo caller: Caller, into out: inout JSONWriter) {
-    let links = fleet.places.filter { caller.maySee($0) }.compactMap { fleet.link(of: $0) }
+  /// What the result of `fleet.list` begins with. `links`: those that the program may see.
+  static func writeListHead(_ fleet: Fleet, _ links: [FleetLink], into out: inout JSONWriter) {
     out.member("name", fleet.place("", "/").fleet)
     out.member("host", fleet.host)
     out.member("warning", warning(fleet))
     writeServer(fleet, links.first { $0.refusal != nil }, into: &out)
-    out.key("hosts")
-    out.beginArray()
-    for host in Set(links.flatMap { $0.roster.hosts.keys }).sorted() { write(host, links, fleet, into: &out) }
-    out.endArray()
-    out.key("upstreams")
-    out.beginArray()
-    for link in links { write(link, fleet, into: &out) }
-    out.endArray()
   }
 
-  private static func write(_ host: String, _ links: [FleetLink], _ fleet: Fleet, into out: inout JSONWriter) {
-    let known = links.filter { $0.roster.hosts[host] != nil }
+  /// A host, and the links in which it is known.
+  struct HostFacts {
+    let host: String
+    let known: [FleetLink]
+
+    /// Nil where it is known in none of them.
+    init?(_ host: String, _ links: [FleetLink]) {
+      (self.host, known) = (host, links.filter { $0.roster.hosts[host] != nil })
+      if known.isEmpty { return nil }
+    }
+  }
+
+  static func write(_ facts: HostFacts, _ fleet: Fleet, into out: inout JSONWriter) {
+    let (host, known) = (facts.host, facts.known)
     let details = known.compactMap { $0.roster.hosts[host]?.details }
     let lives = known.map { host == fleet.host ? true : $0.roster.isAlive(host) }
     out.object {
@@ -186,7 +189,8 @@ enum FleetDocument {
     }
   }
 
-  private static func write(_ link: FleetLink, _ fleet: Fleet, into out: inout JSONWriter) {
+  /// Who has the link of an upstream.
+  static func write(_ link: FleetLink, into out: inout JSONWriter) {
     let record = link.roster.lastRecord
     out.object {
       $0.member("upstream", link.place.upstream)
@@ -263,5 +267,8 @@ enum FleetDocument {
     .always("name", .text), .always("host", .text), .always("warning", .optional(.text)),
     .always("redis", ResultSchemas.fleetServer),
     .always("hosts", .list(host)), .always("upstreams", .list(upstream)),
+    .sometimes(
+      "left_out", .object([.always("hosts", .count), .always("upstreams", .count)]),
+      "How many did not fit into one line."),
   ])
 }

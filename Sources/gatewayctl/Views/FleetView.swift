@@ -59,7 +59,7 @@ struct FleetView {
           .init(held.isEmpty ? "-" : held.joined(separator: " ")), .init(host["version"]?.stringValue ?? "-"),
         ], notes: notes)
     }
-    return table.isEmpty ? sentence("no hosts are known") : table.text(palette, width: width)
+    return (table.isEmpty ? sentence("no hosts are known") : table.text(palette, width: width)) + rest("hosts")
   }
 
   private func state(_ host: JSONValue) -> Table.Cell {
@@ -107,7 +107,14 @@ struct FleetView {
           .init(number(upstream["hosts"])),
         ], notes: notes)
     }
-    return table.isEmpty ? sentence("no upstream of yours is shared") : table.text(palette, width: width)
+    return (table.isEmpty ? sentence("no upstream of yours is shared") : table.text(palette, width: width))
+      + rest("upstreams")
+  }
+
+  /// How many did not fit into the daemon's answer.
+  private func rest(_ list: String) -> String {
+    guard let count = document.leftOut(list) else { return "" }
+    return sentence("… and \(count) \(list) more, which did not fit into one answer", .waiting)
   }
 
   private func name(_ upstream: JSONValue) -> String {

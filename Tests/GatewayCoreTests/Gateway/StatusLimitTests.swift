@@ -145,6 +145,40 @@ import Testing
     #expect(client.call("ping", id: 2).count == 1)
   }
 
+  @Test func hostsOfAFleetThatDoNotFitAreCountedAndListedInTurnsOfTheirOwn() throws {
+    let fleet = FleetGateways()
+    let harness = fleet.start("a")
+    fleet.turn(by: .seconds(5))
+    let hosts = fleet.place.key(.hosts)
+    let row = try #require(fleet.store.rows(of: hosts)["a"])
+    let client = harness.client(uid: 0)
+    func list() throws -> (text: String, turns: Int) {
+      #expect(client.call("fleet.list").isEmpty)
+      var turns = 0
+      for _ in 0..<1_000 where client.session?.openCallCount == 1 {
+        fleet.time.advance(by: .milliseconds(1))
+        harness.timers.fire()
+        if client.session?.wantsInput == false { turns += 1 }
+      }
+      return (try #require(client.read().first), turns)
+    }
+    // What is short is answered as ever.
+    let short = try list()
+    let all = HarnessClient.values([short.text]).first?["result"]
+    #expect(short.turns == 0 && listed(all, "hosts") == 1 && all?["left_out"] == nil)
+    for number in 0..<300 { fleet.store.set(hosts, "edge-\(number)", row) }
+    harness.reload { $0.limits.line = Self.line }
+    fleet.turn(by: .zero)
+    let long = try list()
+    #expect(long.text.utf8.count <= Self.line && long.text.utf8.count > Self.line / 2)
+    #expect(long.turns >= 301 / 64)
+    let result = HarnessClient.values([long.text]).first?["result"]
+    let names = (result?["hosts"]?.elements ?? []).compactMap { $0["host"]?.stringValue }
+    #expect(names.count > 20 && names == names.sorted())
+    #expect(names.count + (result?["left_out"]?["hosts"]?.integerValue ?? -1) == 301)
+    #expect(listed(result, "upstreams") == 1 && result?["left_out"]?["upstreams"]?.integerValue == 0)
+  }
+
   @Test func theOutboxListsWhatFitsAndSaysThatThereIsMore() throws {
     let store = FakeOutboxStore()
     let harness = GatewayHarness(outbox: .open(store, [])) { $0.limits.line = Self.line }

@@ -7,7 +7,7 @@ import Testing
 @Suite struct FleetViewTests {
   private func text(
     redis: String = #"{"state":"working","server":"r1:6379","rtt":0.4}"#, isStopped: Bool = false,
-    isColored: Bool = false
+    isColored: Bool = false, leftOut: String = ""
   ) throws -> String {
     let host =
       #"{"host":"edge-17","version":"1.1.0","may_hold":true,"alive":\#(!isStopped),"stopped":\#(isStopped),"#
@@ -17,7 +17,7 @@ import Testing
       #"{"upstream":"chat","namespace":"/","holder":"edge-17","term":1795232601218,"since":0,"#
       + #""conversation":1795232601219,"open":true,"epoch":"e7","hosts":2}"#
     let document =
-      #"{"name":"prod","host":"edge-3","warning":null,"redis":\#(redis),"hosts":[\#(host)],"upstreams":[\#(upstream)]}"#
+      #"{"name":"prod","host":"edge-3","warning":null,"redis":\#(redis),"hosts":[\#(host)],"upstreams":[\#(upstream)]\#(leftOut)}"#
     return FleetView(
       document: try JSONValue.parse(Array(document.utf8).span.bytes), now: 7_200_000,
       palette: Palette(isColored: isColored)
@@ -35,6 +35,12 @@ import Testing
 
   @Test func aHostThatWasStoppedInOrderIsShownAsSuch() throws {
     #expect(try text(isStopped: true).contains("edge-17  stopped  2 s "))
+  }
+
+  @Test func hostsThatTheAnswerHasNoRoomForAreCounted() throws {
+    #expect(try !text(leftOut: #","left_out":{"hosts":0,"upstreams":0}"#).contains("more"))
+    let shown = try text(leftOut: #","left_out":{"hosts":120,"upstreams":0}"#)
+    #expect(shown.contains("1.1.0\n… and 120 hosts more, which did not fit into one answer\n\nUPSTREAM"))
   }
 
   @Test func theConversationIsNoColumn() throws {

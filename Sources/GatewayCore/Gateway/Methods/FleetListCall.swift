@@ -7,13 +7,18 @@ struct FleetListCall: LocalCall {
   func perform(in session: LocalSession, _ id: RequestID?) throws(LocalError) {
     try session.caller.demandStatus()
     let fleet = try session.caller.fleet()
+    guard let id else { return }
     try session.checkOpenCalls()
     let number = session.makeCallNumber()
     session.open(OpenFleetCall(id), number: number)
     // What is shown is as it is now, where Redis says so.
     fleet.refresh { [weak session] in
-      guard let session, let call = session.close(number) else { return }
-      session.reply(call.id) { FleetDocument.writeList(fleet, shownTo: session.caller, into: &$0) }
+      guard let session, session.close(number) != nil else { return }
+      do throws(LocalError) {
+        try OpenAnswer.begin(id, in: session) { FleetListAnswer($0, fleet) }
+      } catch {
+        session.reply(id, error)
+      }
     }
   }
 }
