@@ -32,6 +32,8 @@ final class FleetChannel {
   /// What this host said last, in the conversation before, stands: whoever holds goes on in the same session of the
   /// server, and nothing of it may be lost. Whether events are missing is said by their places.
   private(set) var isRecovered = false
+  /// The conversation has ended in order, and this host has heard how far its calls were written.
+  private var isSettled = false
   /// How far what there is has been told since the owner asked for it.
   private var past = Past.told
   private var wanted = FleetWanted()
@@ -68,6 +70,10 @@ final class FleetChannel {
 
   /// A conversation has begun, of which this one takes no part yet, or has ended.
   func take(_ marker: FleetMarker) {
+    // The replies are read before it.
+    if case .open(let conversation) = state, marker.settled == conversation {
+      isSettled = link.hearing.isSure(of: conversation)
+    }
     switch (state, marker.kind) {
     case (.open, .take), (.away, .take): end(UpstreamFailure(.fleet, "another host of the fleet took the link over"))
     case (.open, .down(let reason, let detail)), (.away, .down(let reason, let detail)),
@@ -358,7 +364,7 @@ extension FleetChannel: UpstreamChannel {
   /// What the holder has not confirmed, and so may be lost with it.
   var unsentBytes: Int { link.speech.unconfirmed.bytes }
   var confirmations: WriteConfirmations? {
-    WriteConfirmations(written: link.speech.last, confirmed: link.speech.confirmed)
+    WriteConfirmations(written: link.speech.last, confirmed: link.speech.confirmed, isFinal: isSettled)
   }
   var isCongested: Bool {
     let (count, bytes) = link.speech.unconfirmed

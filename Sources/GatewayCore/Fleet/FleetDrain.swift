@@ -1,12 +1,12 @@
 /// The end of the link of a host that gives the lease away: nothing more is written, and the link stays until the server's
-/// machine has what was, or until the time for that is over.
+/// machine has what was and the hosts can read so, or until the time for that is over.
 final class FleetDrain {
   private let timers: Timers
   private var timer: Timers.ID?
 
-  /// Whether the server's machine has everything that was written.
+  /// Whether nothing is to be waited for: the server's machine has everything that was written, and the hosts can read so.
   var isQuiet: () -> Bool = { true }
-  /// It has; or, with false, it has not in time.
+  /// Nothing is; or, with false, something was for too long.
   var onEnd: (_ isQuiet: Bool) -> Void = { _ in }
 
   /// How long the server may take to acknowledge the last bytes.

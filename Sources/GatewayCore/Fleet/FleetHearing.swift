@@ -16,6 +16,9 @@ struct FleetHearing {
   private(set) var readReplies = FleetPosition.start
   /// It is known that the present server goes on from where events were read last.
   private(set) var goesOn = true
+  /// Conversations up to this number were heard of at an engine that was lost since: another server may have other ones under
+  /// these numbers, or less of what was said in them.
+  private var doubted: UInt64 = 0
   /// Up to which number the present epoch was told: its events may be read again.
   private var told: UInt64 = 0
   /// The same of the epochs before it.
@@ -108,7 +111,13 @@ struct FleetHearing {
   // MARK: - The engine
 
   /// What comes next may be another server.
-  mutating func engineLost() { goesOn = false }
+  mutating func engineLost() {
+    goesOn = false
+    doubted = max(doubted, read.conversation, readReplies.conversation)
+  }
+
+  /// Whether all that is heard of a conversation comes from the present server.
+  func isSure(of conversation: UInt64) -> Bool { conversation > doubted }
 
   /// The present server has that as its newest event; nil where it has none, or does not say. True where it does not go on
   /// from what was read: then it is read from the beginning of that conversation. Its opening is heard again, and what was

@@ -17,6 +17,8 @@ final class FleetHolder {
   private weak var tap: FleetTap?
   /// Of the present conversation.
   private(set) var writer: FleetWriter?
+  /// The conversation that is being closed in order: its hosts know how far their calls were written, and none is any more.
+  private var settled: UInt64?
   private var readUp = FleetUpPlace()
   /// Entries that were taken since the engine last forgot some.
   private var taken = (count: 0, bytes: 0)
@@ -82,8 +84,8 @@ final class FleetHolder {
     publisher.onDoubt = { [weak self] in self?.lookAtTerm() }
     publisher.onTaken = { [weak self] in self?.paceServer() }
     reach.onYield = { [weak self] in self?.yield() ?? true }
-    drain.isQuiet = { [weak self] in self?.isQuiet ?? true }
-    drain.onEnd = { [weak self] in self?.drained(isQuiet: $0) }
+    drain.isQuiet = { [weak self] in self?.isDrained ?? true }
+    drain.onEnd = { [weak self] _ in self?.drained() }
     adoption.onReady = { [weak self] in self?.readOn() }
     adoption.onAdopted = { [weak self] in self?.counters.adopted += UInt64($0) }
     adoption.onRemoved = { [weak self, place = settings.place] in
@@ -240,8 +242,16 @@ final class FleetHolder {
   /// The server's machine has everything that was written.
   private var isQuiet: Bool { writer?.isQuiet != false && (tap?.unsentBytes ?? 0) == 0 }
 
-  private func drained(isQuiet: Bool) {
-    if !isQuiet {
+  /// Nor do the hosts wait to hear of it, as far as they can.
+  private var isDrained: Bool {
+    guard isQuiet, let writer else { return isQuiet }
+    return writer.isSettled || !writer.maySettle
+  }
+
+  private func drained() {
+    if isQuiet {
+      settled = writer.flatMap { $0.isSettled ? $0.conversation : nil }
+    } else {
       // The next host writes from now on, whatever is left of the lease.
       connector.tap?.mayWrite(until: MonotonicInstant(nanoseconds: .min))
       onCut()
@@ -326,8 +336,10 @@ final class FleetHolder {
     guard tap === self.tap else { return }
     self.tap = nil
     if holds { reach.lost() }
+    // What it has heard since then may be on its way to the hosts, who were told before how far their calls were written.
+    let isSettled = failure == nil && writer.map { $0.conversation == settled && $0.maySettle } ?? false
     closeWriter(failure)
-    publisher.ended(failure ?? ownEnd)
+    publisher.ended(failure ?? ownEnd, isSettled: isSettled)
     // The next conversation goes on behind what was said to the hosts, and not behind what was heard here.
     if let known = connector.resumption, holds, !publisher.offset.isEmpty {
       connector.resumption = Resumption(session: known.session, offset: publisher.offset)

@@ -235,22 +235,27 @@ final class FleetPublisher {
     onOpen(opened)
   }
 
-  /// The conversation with the server is over.
-  func ended(_ failure: UpstreamFailure) {
-    guard state != .idle else { return }
+  /// The conversation with the server is over. `isSettled`: each host was told how far its calls were written, which counts
+  /// only where it can be said at once, as it is said to the engine that has that.
+  func ended(_ failure: UpstreamFailure, isSettled: Bool = false) {
+    var settled: UInt64?
+    switch state {
+    case .idle: return
     // Nothing of it was said: a recovery begins where this conversation began.
-    if case .opening = state { (sequence, offset) = began }
+    case .opening: (sequence, offset) = began
+    case .open(let conversation): if isSettled { settled = conversation }
+    }
     fresh.removeAll()
     state = .idle
-    if log.state == .open { sayEnd(failure) } else { unsaidEnd = failure }
+    if log.state == .open { sayEnd(failure, settled: settled) } else { unsaidEnd = failure }
   }
 
-  private func sayEnd(_ failure: UpstreamFailure) {
+  private func sayEnd(_ failure: UpstreamFailure, settled: UInt64? = nil) {
     guard let own else { return }
     unsaidEnd = failure
     let step = FleetDown(
       place: place, own: own, epoch: epoch, sequence: sequence, offset: offset, reason: failure.reason.rawValue,
-      detail: failure.detail)
+      detail: failure.detail, settled: settled)
     engine.run(step) { [weak self, serial] outcome in
       guard let self, self.own == own else { return }
       switch outcome {

@@ -17,6 +17,9 @@ final class FleetReplies {
   private let engine: any FleetEngine
   private let log: FleetReplayLog<FleetDone>
   private var held: [String: Hold] = [:]
+  /// How much of what was told the engine has not confirmed; nil once it may have lost or has refused some, in this
+  /// conversation.
+  private var unconfirmed: Int? = 0
 
   var onFenced: () -> Void = {}
   /// The engine has taken some of what was told.
@@ -37,6 +40,11 @@ final class FleetReplies {
     log.onOutcome = { [weak self] in self?.told($0, $1) }
   }
 
+  /// Whether all that the hosts were told stands where they read it, and always did.
+  var stands: Bool { unconfirmed == 0 }
+  /// Whether that may be so in a moment.
+  var mayStand: Bool { unconfirmed != nil }
+
   /// Bytes of what was told that the engine has not taken. What it does not let a host be told is not counted.
   var unsentBytes: Int { log.unsentBytes }
 
@@ -48,16 +56,22 @@ final class FleetReplies {
     counts[host] = count
     let entry = FleetReplyEntry(call, life: life)
     let reply = FleetRecord(position: FleetPosition(conversation, count), fields: entry.fields)
-    log.append(FleetDone(place: place, own: own, host: host, reply: reply, outcomes: outcomes))
+    append(FleetDone(place: place, own: own, host: host, reply: reply, outcomes: outcomes))
   }
 
   /// What became of a send of a host that died, by the name of the fleet's row.
   func note(_ end: FleetSendEnd, of name: String) {
     guard let (host, id) = FleetSend.parts(of: name) else { return }
-    log.append(FleetDone(place: place, own: own, host: host, outcomes: [id: end.row]))
+    append(FleetDone(place: place, own: own, host: host, outcomes: [id: end.row]))
+  }
+
+  private func append(_ done: FleetDone) {
+    unconfirmed? += 1
+    log.append(done)
   }
 
   private func told(_ done: FleetDone, _ outcome: FleetOutcome<Void>) {
+    if case .done = outcome { unconfirmed? -= 1 } else { unconfirmed = nil }
     switch outcome {
     case .fenced: onFenced()
     case .refused: held[done.host] = .refused
@@ -67,7 +81,10 @@ final class FleetReplies {
     onTaken()
   }
 
-  func engineLost() { log.lose() }
+  func engineLost() {
+    unconfirmed = nil
+    log.lose()
+  }
 
   /// The term goes on at the engine that is reached: it is told what it may have lost, or has refused, before anything new.
   func heal() {

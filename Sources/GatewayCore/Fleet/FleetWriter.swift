@@ -73,6 +73,11 @@ final class FleetWriter {
   var isFull: Bool { queue.isFull }
   /// The server's machine has everything that was written.
   var isQuiet: Bool { calls.isQuiet }
+  /// The server's machine has everything that was written, and each host can read how far that was of its calls: since the
+  /// conversation began the engine has neither been lost nor refused any of it.
+  var isSettled: Bool { isQuiet && replies.stands }
+  /// Whether that may be so in a moment.
+  var maySettle: Bool { replies.mayStand }
   /// Bytes of what hosts were told that the engine has not taken.
   var unsentBytes: Int { replies.unsentBytes }
 

@@ -250,6 +250,8 @@ struct WriteConfirmations: Equatable, Sendable {
   var written: UInt64
   /// All up to this one have reached the server's machine.
   var confirmed: UInt64
+  /// Nothing behind it was written, nor will be: the channel has ended in order.
+  var isFinal = false
 }
 
 /// What was written and is not confirmed.

@@ -67,6 +67,13 @@ import Testing
     #expect(hear(openings[1]) == [.marker(marker(.open(hosts: 1), "e2"))])
   }
 
+  @Test mutating func whatWasHeardAtAnEngineThatIsLostMayBeAnotherServersToo() {
+    _ = hear(record(3, 0, .marker(marker(.open(hosts: 1), "e1"))))
+    #expect(hearing.isSure(of: 3))
+    hearing.engineLost()
+    #expect(!hearing.isSure(of: 3) && hearing.isSure(of: 4))
+  }
+
   @Test mutating func aReplyIsHeardOnce() {
     let place = FleetPosition(3, 1)
     let isNew = [place, place].map { hearing.take(reply: $0) }

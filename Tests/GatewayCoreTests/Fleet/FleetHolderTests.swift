@@ -39,6 +39,20 @@ import Testing
 
   @Test func whatIsPromisedHoldsUnderFaults() { run(FleetRig.Options(), "faults") }
 
+  @Test func aHolderThatLeavesInOrderLosesNoSend() {
+    var options = FleetRig.Options()
+    (options.faults, options.faultPause, options.sendPause) = ([.leave], 400, 30)
+    var requeued = 0
+    for seed in Self.first..<(Self.first + Self.quietCount) {
+      let rig = FleetRig(options, seed: seed)
+      rig.run()
+      let lost = rig.outcomes.filter { $0.key.sort == .plain && $0.value.contains(.lost) }.keys.map(\.description)
+      #expect(rig.problems == [] && lost == [], "seed \(seed)")
+      requeued += rig.requeued
+    }
+    #expect(requeued > 0)
+  }
+
   @Test func noEventIsMissingWhereTheServerRecoversSessions() {
     var options = FleetRig.Options()
     options.recovers = true

@@ -132,8 +132,12 @@ struct FleetMarker: Equatable, Sendable {
   /// The number of the last event.
   var sequence: UInt64
   var offset = ""
+  /// With an end that came in order: the conversation that is over, of which each host had been told before how far its
+  /// calls were written. None behind that was, nor will be. Holders of earlier versions never say so.
+  var settled: UInt64?
 
-  /// `k` kind, `t` term, `e` epoch, `s` sequence, `o` offset; `hosts` of an opening; `r` reason and `d` detail of an end.
+  /// `k` kind, `t` term, `e` epoch, `s` sequence, `o` offset; `hosts` of an opening; `r` reason and `d` detail of an end, `c`
+  /// the conversation that is settled with it.
   func add(to fields: inout FleetFields) {
     let word =
       switch kind {
@@ -152,15 +156,19 @@ struct FleetMarker: Equatable, Sendable {
     case .down(let reason, let detail):
       fields.add("r", reason)
       fields.add("d", detail)
+      if let settled { fields.add("c", settled) }
     }
   }
 
-  init(_ kind: Kind, term: UInt64, epoch: String, sequence: UInt64, offset: String = "") {
+  init(
+    _ kind: Kind, term: UInt64, epoch: String, sequence: UInt64, offset: String = "", settled: UInt64? = nil
+  ) {
     self.kind = kind
     self.term = term
     self.epoch = epoch
     self.sequence = sequence
     self.offset = offset
+    self.settled = settled
   }
 
   init?(_ fields: FleetFields) {
@@ -175,6 +183,7 @@ struct FleetMarker: Equatable, Sendable {
       default: nil
       }
     guard let kind else { return nil }
-    self.init(kind, term: term, epoch: epoch, sequence: sequence, offset: fields.text("o") ?? "")
+    self.init(
+      kind, term: term, epoch: epoch, sequence: sequence, offset: fields.text("o") ?? "", settled: fields.number("c"))
   }
 }

@@ -224,9 +224,13 @@ struct FleetDown: FleetStep {
   var reason: String
   /// A sentence for people.
   var detail: String
+  /// The conversation that is over, where each host was told how far its calls were written.
+  var settled: UInt64?
 
   var keys: [FleetKey] { [place.key(.lease), place.key(.events)] }
-  var arguments: [[UInt8]] { Array(texts: own.text, epoch, String(sequence), offset, reason, detail) }
+  var arguments: [[UInt8]] {
+    Array(texts: own.text, epoch, String(sequence), offset, reason, detail, settled.map { String($0) } ?? "")
+  }
   /// The number of the marker.
   static func result(_ reply: FleetReply) -> UInt64? { number(reply) }
 }

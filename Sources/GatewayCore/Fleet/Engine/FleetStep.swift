@@ -22,7 +22,7 @@ protocol FleetStep: Equatable, Sendable {
 /// | `move` | L | own, next, mark of a question | sets `next`; of a question sets `ask` to it and raises `asks`, and hosts that it names, with `*` all others, say that they live | 1, or `asks` |
 /// | `release` | L | own | empties `holder` | 1 |
 /// | `open` | L ev up | own, run, epoch, seq, offset, session, hosts | next `c`, `open` = 1, marker | c, last position of `up` |
-/// | `down` | L ev | own, epoch, seq, offset, reason, detail | next `c`, `open` = 0, marker | c |
+/// | `down` | L ev | own, epoch, seq, offset, reason, detail, settled `c` | next `c`, `open` = 0, marker | c |
 /// | `done` | L re box box:@ | own, position or nothing, packed fields, host, then name and row of each outcome | rows that are in the box become their outcomes, and so do those that were adopted from there, which are in the box again then; the reply is added, unless it is there | 1 |
 /// | `adopt` | L box box:@ hosts | own, host, life, beat | refused unless `life` and `beat` are what the caller saw; the rows that wait move as `HOST/NAME`, the life is raised, the beat `-` until the host joins again | null, or life, rows |
 /// | `join` | hosts box | host, life, details | the next life behind this and the one that is there, beat 0 | life, then the name of each row |

@@ -150,9 +150,14 @@ enum FleetScripts {
     return {c, up}
     """
 
+  /// What is settled is the conversation that the server has as the last one.
   private static let down = """
-    local term = redis.call('HGET', KEYS[1], 'term')
-    return mark(0, '0', 'k', 'down', 't', term, 'e', ARGV[2], 's', ARGV[3], 'o', ARGV[4], 'r', ARGV[5], 'd', ARGV[6])
+    local words = {'k', 'down', 't', redis.call('HGET', KEYS[1], 'term'), 'e', ARGV[2], 's', ARGV[3], 'o', ARGV[4], 'r', ARGV[5], 'd', ARGV[6]}
+    if redis.call('HGET', KEYS[1], 'c') == ARGV[7] then
+      words[#words + 1] = 'c'
+      words[#words + 1] = ARGV[7]
+    end
+    return mark(0, '0', unpack(words))
     """
 
   /// That the place is taken means that the reply is there. Whatever else is wrong with it is seen before a row changes.

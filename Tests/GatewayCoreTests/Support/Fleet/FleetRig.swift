@@ -53,6 +53,8 @@ final class FleetRig {
   var adopted: Set<FleetRigMessage> = []
   var outcomes: [FleetRigMessage: [Outcome]] = [:]
   var problems: [String] = []
+  /// Sends that are written at most once and had not been when the holder left in order.
+  var requeued = 0
   private(set) var opened = 0
   private(set) var events = 0
   private(set) var gaps = 0

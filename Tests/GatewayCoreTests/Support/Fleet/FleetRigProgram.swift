@@ -189,8 +189,11 @@ final class FleetRigProgram: UpstreamChannelOwner {
     lookAtWritten()
     let ended = flights
     flights = []
+    let isFinal = channel.confirmations?.isFinal == true
     for send in ended {
-      if send.message.sort.isDurable {
+      let isUnwritten = isFinal && !send.message.sort.wantsAck
+      if isUnwritten { world.requeued += send.message.sort.isDurable ? 0 : 1 }
+      if send.message.sort.isDurable || isUnwritten {
         enqueue(Send(message: send.message, isReady: true))
       } else {
         world.outcomes[send.message, default: []].append(.lost)

@@ -53,7 +53,8 @@ extension FleetStore {
     case .down:
       let marker = FleetMarker(
         .down(reason: texts[4], detail: texts[5]), term: number(keys[0], "term"), epoch: texts[1],
-        sequence: UInt64(texts[2]) ?? 0, offset: texts[3])
+        sequence: UInt64(texts[2]) ?? 0, offset: texts[3],
+        settled: text(keys[0], "c") == texts[6] ? UInt64(texts[6]) : nil)
       return .reply(.integer(Int64(mark(keys, marker, isOpen: false))))
     case .done: return done(keys, arguments, texts)
     case .adopt: return adopt(keys, texts)
