@@ -105,6 +105,34 @@ async def test_a_link_moves_to_the_named_host_whoever_is_asked(hosts, chat):
     assert (await clients[1].call("fleet.move", upstream="chat"))["holder"] != present
 
 
+async def test_a_link_that_moves_loses_no_accepted_send_and_writes_none_twice(hosts, chat):
+    two = await hosts(2)
+    clients = [await ready(host) for host in two]
+    await listed(clients[0], lambda one: len(one["hosts"]) == 2 and holder(one), "two hosts and a holder")
+    asked, counts, over = await two[0].client(), [0, 0], asyncio.Event()
+
+    async def send(part):
+        while not over.is_set():
+            await clients[part].call("send", upstream="chat", event="e", args=[part, counts[part]])
+            counts[part] += 1
+            await asyncio.sleep(0.002)
+
+    senders = [asyncio.create_task(send(part)) for part in range(2)]
+    try:
+        for _ in range(6):
+            # Sends of both are under way in each link.
+            await chat.received(sum(counts) + 20, "e")
+            target = "h1" if holder(await asked.call("fleet.list")) == "h0" else "h0"
+            assert (await asked.call("fleet.move", upstream="chat", host=target))["holder"] == target
+        over.set()
+        await within(asyncio.gather(*senders), "the last sends to be accepted")
+    finally:
+        await end(senders)
+    received = await chat.received(sum(counts), "e")
+    for part in range(2):
+        assert [one["args"][1] for one in received if one["args"][0] == part] == list(range(counts[part])), part
+
+
 async def test_what_cannot_be_moved_is_refused_with_what_to_do(hosts, daemons, redis):
     first, other = await hosts(1) + await hosts(1, fleet={"hold": "never"})
     client = await ready(first)

@@ -118,8 +118,10 @@ final class FakeChannel: UpstreamChannel {
   func holdReading(_ isHeld: Bool) { isReadingHeld = isHeld }
   /// Set: what was written is sent when it is confirmed up to that number.
   var confirmed: UInt64?
+  /// Nothing of what is not confirmed was written, nor will be.
+  var isFinal = false
   var confirmations: WriteConfirmations? {
-    confirmed.map { WriteConfirmations(written: UInt64(written.count), confirmed: $0) }
+    confirmed.map { WriteConfirmations(written: UInt64(written.count), confirmed: $0, isFinal: isFinal) }
   }
   var isRecovered = false
   var facts = ChannelFacts(link: "link", protocols: [("fake", 1)])

@@ -91,6 +91,8 @@ struct CommandLedger {
   var handOverLook: Timers.ID?
 
   mutating func handOver(_ command: Command, number: UInt64) {
+    // It may come back to the queue.
+    if command.place == nil { command.place = queue.makePlace() }
     command.stage = .handedOver(number)
     handedOver.append(command)
   }
@@ -117,6 +119,14 @@ struct CommandLedger {
     guard let command = place.map({ handedOver.remove(at: $0) }) else { return nil }
     command.stage = .apart
     return command
+  }
+
+  /// Nothing of what was handed over was written: it queues again where it stood. Returns what may not wait for another
+  /// link.
+  mutating func requeueHandedOver() -> [Command] {
+    let taken = takeHandedOver()
+    queue.putBack(taken.filter { !$0.noQueue })
+    return taken.filter(\.noQueue)
   }
 
   /// Takes out what was handed over and is not written again: whether it has arrived is unknown.

@@ -47,6 +47,8 @@ extension Delivery {
   /// The caller left: its acknowledgement is not awaited any more.
   func forget(_ command: Command) {
     if command.isTried { return abandonTry(command) }
+    // Where it turns out not to have been written it is taken back, as what is queued.
+    if command.isHandedOver, !command.isStored { command.noQueue = true }
     guard let ack = commands.land(command)?.ack else { return }
     commands.deadlines.remove(command)
     channel?.forget(ack: ack)

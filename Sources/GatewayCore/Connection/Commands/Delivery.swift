@@ -70,9 +70,20 @@ final class Delivery {
 
   /// The channel takes nothing any more. Nothing is written from now on.
   func linkEnded() {
+    let confirmations = channel?.confirmations
     // What somebody else has confirmed, perhaps in the same breath, was sent: the next link must not carry it again.
-    if channel?.confirmations != nil { for command in takeSent() { settle(command, .written) } }
+    if confirmations != nil { for command in takeSent() { settle(command, .written) } }
     channel = nil
+    if confirmations?.isFinal == true { requeueUnwritten() }
+  }
+
+  /// The other end has written nothing of what it has not confirmed: the next link carries that.
+  private func requeueUnwritten() {
+    let impatient = commands.requeueHandedOver()
+    armExpiry()
+    guard !impatient.isEmpty else { return }
+    let failure = connection.lastFailure ?? .linkGivenAway
+    settleAll(impatient) { _ in .down(failure) }
   }
 
   /// What was under way on the link ends, or queues again.
@@ -128,6 +139,8 @@ final class Delivery {
     }
     // What the connector has just prepared needs no other look.
     try checkRoom(command.message.byteCount, of: .user(command.user), on: channel)
+    // By another link it would not be now.
+    if now { command.noQueue = true }
     writeOut(command, to: channel)
     return .written
   }
