@@ -116,8 +116,10 @@ struct FleetHearing {
     doubted = max(doubted, read.conversation, readReplies.conversation)
   }
 
-  /// Whether all that is heard of a conversation comes from the present server.
-  func isSure(of conversation: UInt64) -> Bool { conversation > doubted }
+  /// Whether all that is heard of a conversation comes from the present server, and no reply of it stands behind what was read.
+  func isSure(of conversation: UInt64) -> Bool {
+    conversation > doubted && readReplies.conversation <= conversation
+  }
 
   /// The present server has that as its newest event; nil where it has none, or does not say. True where it does not go on
   /// from what was read: then it is read from the beginning of that conversation. Its opening is heard again, and what was

@@ -9,6 +9,17 @@ final class FleetReplies {
     case replaying
   }
 
+  /// Whether what was told in this conversation stands where the hosts read it.
+  private final class Standing {
+    /// How much the engine has not confirmed; nil once it may have lost or has refused some, or has something else in its
+    /// place.
+    var unconfirmed: Int? = 0
+
+    func note(_ outcome: FleetOutcome<Bool>) {
+      if case .done(true) = outcome { unconfirmed? -= 1 } else { unconfirmed = nil }
+    }
+  }
+
   private let conversation: UInt64
   private let own: FleetOwn
   private let place: FleetPlace
@@ -17,9 +28,7 @@ final class FleetReplies {
   private let engine: any FleetEngine
   private let log: FleetReplayLog<FleetDone>
   private var held: [String: Hold] = [:]
-  /// How much of what was told the engine has not confirmed; nil once it may have lost or has refused some, in this
-  /// conversation.
-  private var unconfirmed: Int? = 0
+  private let standing: Standing
 
   var onFenced: () -> Void = {}
   /// The engine has taken some of what was told.
@@ -33,17 +42,22 @@ final class FleetReplies {
   ) {
     (self.conversation, self.own, self.place) = (conversation, own, place)
     self.engine = engine
+    let standing = Standing()
+    self.standing = standing
     log = FleetReplayLog(.open, limit: Self.limit, timers: timers) { log, told, isProbe in
-      engine.run(told) { [weak log] in log?.answered(told, $0.withoutValue, isProbe: isProbe) }
+      engine.run(told) { [weak log] in
+        standing.note($0)
+        log?.answered(told, $0.withoutValue, isProbe: isProbe)
+      }
     }
     log.isHeld = { [weak self] in self?.held[$0.host] != nil }
     log.onOutcome = { [weak self] in self?.told($0, $1) }
   }
 
   /// Whether all that the hosts were told stands where they read it, and always did.
-  var stands: Bool { unconfirmed == 0 }
+  var stands: Bool { standing.unconfirmed == 0 }
   /// Whether that may be so in a moment.
-  var mayStand: Bool { unconfirmed != nil }
+  var mayStand: Bool { standing.unconfirmed != nil }
 
   /// Bytes of what was told that the engine has not taken. What it does not let a host be told is not counted.
   var unsentBytes: Int { log.unsentBytes }
@@ -66,12 +80,11 @@ final class FleetReplies {
   }
 
   private func append(_ done: FleetDone) {
-    unconfirmed? += 1
+    standing.unconfirmed? += 1
     log.append(done)
   }
 
   private func told(_ done: FleetDone, _ outcome: FleetOutcome<Void>) {
-    if case .done = outcome { unconfirmed? -= 1 } else { unconfirmed = nil }
     switch outcome {
     case .fenced: onFenced()
     case .refused: held[done.host] = .refused
@@ -82,7 +95,7 @@ final class FleetReplies {
   }
 
   func engineLost() {
-    unconfirmed = nil
+    standing.unconfirmed = nil
     log.lose()
   }
 

@@ -89,6 +89,17 @@ import Testing
     #expect(try holding.leave() == nil)
   }
 
+  @Test func aHolderWhoseWordsToAHostHaveNoPlaceDoesNotSaySo() throws {
+    let holding = try Holding()
+    let replies = holding.scene.place.key(.replies(host: "b"))
+    // Such as what a stranger has put there.
+    let ahead = FleetPosition(holding.conversation + 1, 0)
+    _ = holding.scene.store.append(FleetReplyEntry(.withdrew(1)).fields, to: replies, at: ahead)
+    holding.say(1, "one")
+    holding.scene.turn(by: .milliseconds(100))
+    #expect(try holding.leave() == nil)
+  }
+
   @Test func aHolderThatHasLostTheEngineInTheConversationDoesNotSaySo() throws {
     let holding = try Holding()
     holding.say(1, "one")

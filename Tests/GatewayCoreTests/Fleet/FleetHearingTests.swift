@@ -72,6 +72,8 @@ import Testing
     #expect(hearing.isSure(of: 3))
     hearing.engineLost()
     #expect(!hearing.isSure(of: 3) && hearing.isSure(of: 4))
+    _ = hearing.take(reply: FleetPosition(5, 1))
+    #expect(!hearing.isSure(of: 4) && hearing.isSure(of: 5))
   }
 
   @Test mutating func aReplyIsHeardOnce() {

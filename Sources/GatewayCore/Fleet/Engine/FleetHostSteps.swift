@@ -26,6 +26,7 @@ struct FleetDone: FleetStep {
     }
     return told
   }
+  /// Whether the reply was added; false where its place was taken.
   static func result(_ reply: FleetReply) -> Bool? { number(reply).map { $0 == 1 } }
 }
 

@@ -23,7 +23,7 @@ protocol FleetStep: Equatable, Sendable {
 /// | `release` | L | own | empties `holder` | 1 |
 /// | `open` | L ev up | own, run, epoch, seq, offset, session, hosts | next `c`, `open` = 1, marker | c, last position of `up` |
 /// | `down` | L ev | own, epoch, seq, offset, reason, detail, settled `c` | next `c`, `open` = 0, marker | c |
-/// | `done` | L re box box:@ | own, position or nothing, packed fields, host, then name and row of each outcome | rows that are in the box become their outcomes, and so do those that were adopted from there, which are in the box again then; the reply is added, unless it is there | 1 |
+/// | `done` | L re box box:@ | own, position or nothing, packed fields, host, then name and row of each outcome | rows that are in the box become their outcomes, and so do those that were adopted from there, which are in the box again then; the reply is added, unless its place is taken | 1, or 0 where that is |
 /// | `adopt` | L box box:@ hosts | own, host, life, beat | refused unless `life` and `beat` are what the caller saw; the rows that wait move as `HOST/NAME`, the life is raised, the beat `-` until the host joins again | null, or life, rows |
 /// | `join` | hosts box | host, life, details | the next life behind this and the one that is there, beat 0 | life, then the name of each row |
 /// | `alive` | hosts | host, life, details | raises the host's beat | beat |

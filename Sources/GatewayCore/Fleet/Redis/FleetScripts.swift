@@ -160,8 +160,10 @@ enum FleetScripts {
     return mark(0, '0', unpack(words))
     """
 
-  /// That the place is taken means that the reply is there. Whatever else is wrong with it is seen before a row changes.
+  /// That the place is taken means that the reply is there, or that something stands ahead of it. Whatever else is wrong with
+  /// it is seen before a row changes.
   private static let done = """
+    local isNew = 1
     if ARGV[2] ~= '' then
       local words, at = {}, 1
       while at <= #ARGV[3] do
@@ -171,7 +173,10 @@ enum FleetScripts {
         at = from + count
       end
       local added = redis.pcall('XADD', KEYS[2], ARGV[2], unpack(words))
-      if type(added) == 'table' and added.err and not string.find(added.err, 'equal or smaller', 1, true) then return added end
+      if type(added) == 'table' and added.err then
+        if not string.find(added.err, 'equal or smaller', 1, true) then return added end
+        isNew = 0
+      end
     end
     for i = 5, #ARGV, 2 do
       local isThere = redis.call('HEXISTS', KEYS[3], ARGV[i]) == 1
@@ -180,7 +185,7 @@ enum FleetScripts {
         redis.call('HSET', KEYS[3], ARGV[i], ARGV[i + 1])
       end
     end
-    return 1
+    return isNew
     """
 
   private static let adopt = """

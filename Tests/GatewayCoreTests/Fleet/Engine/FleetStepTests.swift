@@ -104,7 +104,7 @@ import Testing
     let outcome = FleetBoxRow.finished(FleetFields())
     let done = FleetDone(place: place, own: own, host: "b", reply: reply, outcomes: ["7": outcome, "8": outcome])
     #expect(run(done) == .done(true))
-    #expect(run(done) == .done(true))
+    #expect(run(done) == .done(false))
     #expect(store.rows(of: place.key(.box(host: "b"))) == ["7": outcome.bytes])
     #expect(store.records(of: place.key(.replies(host: "b")), after: .start) == [reply])
     let joined = run(FleetJoin(place: place, host: "b", life: 1, details: FleetHostDetails()))

@@ -124,6 +124,19 @@ extension FleetEngineCase {
       #expect(newest?.position == FleetPosition(2, 0))
       #expect(newest.flatMap { FleetEntry($0.fields) } == .marker(marker))
     },
+    FleetEngineCase("an end settles the last conversation and no other") { bench throws in
+      _ = try bench.take("a")
+      let own = FleetOwn(term: 1, host: "a")
+      for (settled, isLast) in [(1, true), (1, false)] as [(UInt64, Bool)] {
+        let down = FleetDown(
+          place: bench.place, own: own, epoch: "e", sequence: 7, reason: "fleet", detail: "over", settled: settled)
+        _ = try bench.step(down)
+        let newest = try bench.done { bench.engine.newest(of: bench.place.key(.events), $0) }
+        let marker = FleetMarker(
+          .down(reason: "fleet", detail: "over"), term: 1, epoch: "e", sequence: 7, settled: isLast ? settled : nil)
+        #expect(newest.flatMap { FleetEntry($0.fields) } == .marker(marker))
+      }
+    },
     FleetEngineCase("an emptied server leaves numbers out") { bench throws in
       let skipped: UInt64 = 1 << 20
       #expect(try bench.take("a", sequence: 40)?.sequence == 40 + skipped)
@@ -245,7 +258,7 @@ extension FleetEngineCase {
       let outcome = FleetBoxRow.finished(FleetFields())
       let done = FleetDone(place: place, own: own, host: "b", reply: reply, outcomes: ["7": outcome, "8": outcome])
       #expect(try bench.step(done) == .done(true))
-      #expect(try bench.step(done) == .done(true))
+      #expect(try bench.step(done) == .done(false))
       #expect(try bench.rows(.box(host: "b")) == ["7": outcome.bytes, "9": waiting.bytes])
       #expect(try bench.done { bench.engine.newest(of: place.key(.replies(host: "b")), $0) } == reply)
       let joined = try bench.step(FleetJoin(place: place, host: "b", life: 1, details: FleetHostDetails()))

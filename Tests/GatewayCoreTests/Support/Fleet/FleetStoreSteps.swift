@@ -132,10 +132,11 @@ extension FleetStore {
       remove([adopted], of: keys[3])
       set(keys[2], texts[at], arguments[at + 1])
     }
+    var isNew = true
     if let position = FleetPosition(texts[1]), let fields = FleetFields(packed: arguments[2]) {
-      _ = append(fields, to: keys[1], at: position)
+      isNew = append(fields, to: keys[1], at: position) != nil
     }
-    return .reply(.integer(1))
+    return .reply(.integer(isNew ? 1 : 0))
   }
 
   private func adopt(_ keys: [FleetKey], _ texts: [String]) -> Answer {
