@@ -105,32 +105,65 @@ async def test_a_link_moves_to_the_named_host_whoever_is_asked(hosts, chat):
     assert (await clients[1].call("fleet.move", upstream="chat"))["holder"] != present
 
 
+class Senders:
+    """Programs of several hosts, each of which sends its numbers from 0 all the time; nothing is told them but `accepted`."""
+
+    def __init__(self, chat, clients):
+        self.chat = chat
+        self.counts = [0] * len(clients)
+        self.over = asyncio.Event()
+        self.tasks = [asyncio.create_task(self._send(part, client)) for part, client in enumerate(clients)]
+
+    async def _send(self, part, client):
+        while not self.over.is_set():
+            await client.call("send", upstream="chat", event="e", args=[part, self.counts[part]])
+            self.counts[part] += 1
+            await asyncio.sleep(0.002)
+
+    async def more(self):
+        """Waits until the server has all that was sent, and some more."""
+        await self.chat.received(sum(self.counts) + 20, "e")
+
+    async def check(self):
+        """Sends no more; everything must have arrived, once and in order."""
+        self.over.set()
+        await within(asyncio.gather(*self.tasks), "the last sends to be accepted")
+        received = await self.chat.received(sum(self.counts), "e")
+        for part, count in enumerate(self.counts):
+            assert [one["args"][1] for one in received if one["args"][0] == part] == list(range(count)), part
+
+
 async def test_a_link_that_moves_loses_no_accepted_send_and_writes_none_twice(hosts, chat):
     two = await hosts(2)
     clients = [await ready(host) for host in two]
     await listed(clients[0], lambda one: len(one["hosts"]) == 2 and holder(one), "two hosts and a holder")
-    asked, counts, over = await two[0].client(), [0, 0], asyncio.Event()
-
-    async def send(part):
-        while not over.is_set():
-            await clients[part].call("send", upstream="chat", event="e", args=[part, counts[part]])
-            counts[part] += 1
-            await asyncio.sleep(0.002)
-
-    senders = [asyncio.create_task(send(part)) for part in range(2)]
+    asked = await two[0].client()
+    senders = Senders(chat, clients)
     try:
         for _ in range(6):
-            # Sends of both are under way in each link.
-            await chat.received(sum(counts) + 20, "e")
+            await senders.more()
             target = "h1" if holder(await asked.call("fleet.list")) == "h0" else "h0"
             assert (await asked.call("fleet.move", upstream="chat", host=target))["holder"] == target
-        over.set()
-        await within(asyncio.gather(*senders), "the last sends to be accepted")
+        await senders.more()
+        await senders.check()
     finally:
-        await end(senders)
-    received = await chat.received(sum(counts), "e")
-    for part in range(2):
-        assert [one["args"][1] for one in received if one["args"][0] == part] == list(range(counts[part])), part
+        await end(senders.tasks)
+
+
+async def test_a_host_that_is_stopped_in_order_loses_no_accepted_send_of_another(hosts, chat):
+    (first,) = await hosts(1)
+    await ready(first)
+    (other,) = await hosts(1)
+    client = await ready(other)
+    await listed(client, lambda one: len(one["hosts"]) == 2 and holder(one) == "h0", "two hosts and a holder")
+    senders = Senders(chat, [client])
+    try:
+        await senders.more()
+        await first.stop()
+        await senders.more()
+        await senders.check()
+    finally:
+        await end(senders.tasks)
 
 
 async def test_what_cannot_be_moved_is_refused_with_what_to_do(hosts, daemons, redis):

@@ -50,15 +50,27 @@ final class GatewayStop {
       + relay.outbox.unfinished.count { $0.connection == nil }
   }
 
-  /// Nothing new is taken; queued sends get their chance within `limit`, then every link is closed and what is left
-  /// moves to the outbox. `done` is called once, with how many sends are in the outbox without an outcome.
+  /// Nothing new is taken; queued sends get their chance within `limit`, then every link is closed, those of a fleet first,
+  /// and what is left moves to the outbox. `done` is called once, with how many sends are in the outbox without an outcome.
   func stop(within limit: Duration, _ done: @escaping (Int) -> Void) {
     state = .stopping
     let patience = StopPatience(upstreams.pool.inNoOrder, now: seams.time.now)
     let deadline = seams.time.now + limit
     flushAll(until: deadline)
-    wait(until: deadline, { !patience.waits(for: $0, at: $1) }) { [weak self] in self?.close(done) }
+    wait(until: deadline, { !patience.waits(for: $0, at: $1) }) { [weak self] in
+      self?.giveLinksAway { self?.close(done) }
+    }
   }
+
+  /// The links that this host has for its fleet are closed before all others, and in order: what they have not written other
+  /// hosts write.
+  private func giveLinksAway(_ done: @escaping () -> Void) {
+    guard let fleet = upstreams.fleet else { return done() }
+    fleet.leave(within: Self.leaveLimit, done)
+  }
+
+  /// How long that may take.
+  private static let leaveLimit: Duration = .seconds(1)
 
   private func close(_ done: @escaping (Int) -> Void) {
     state = .closed

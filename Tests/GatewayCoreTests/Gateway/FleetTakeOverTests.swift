@@ -67,6 +67,20 @@ import Testing
     #expect(written == (6_001 - written.count...6_000).map { "e [\($0)]" })
   }
 
+  @Test func whatAHostThatIsStoppedInOrderHasNotWrittenIsWrittenByTheNext() throws {
+    let program = try follow(#"{"upstream":"chat"}"#)
+    let channel = try #require(fleet.hosts["a"]?.upstream.channels.last)
+    channel.unsentBytes = 2 << 20
+    for number in 1...10 { program.call("send", #"{"upstream":"chat","event":"e","args":[\#(number)]}"#) }
+    fleet.turn(by: .milliseconds(20))
+    channel.unsentBytes = 0
+    fleet.hosts["a"]?.gateway.stop(reason: "test") {}
+    fleet.turn(by: .seconds(3))
+    fleet.accept("b")
+    fleet.turn(by: .seconds(1))
+    #expect(fleet.written("a") + fleet.written("b") == (1...10).map { "e [\($0)]" })
+  }
+
   @Test func aServerThatSaysMoreThanTheStoreTakesIsReadNoFurtherForAWhile() throws {
     let program = try follow(#"{"upstream":"chat"}"#)
     let channel = try #require(fleet.hosts["a"]?.upstream.channels.last)
