@@ -105,7 +105,8 @@ final class FleetCalls {
     case .ask: heard(reply: .answered(interest, refusal: nil))
     case .agreed: replies.tell(host, .answered(interest, refusal: nil))
     case .tooMany:
-      let refusal = "a host of a fleet answers by at most \(FleetWants.patternLimit) patterns; name the events"
+      let refusal = FleetInterestRefusal(
+        "a host of a fleet answers by at most \(FleetWants.patternLimit) patterns; name the events")
       replies.tell(host, .answered(interest, refusal: refusal))
     case .wait: break
     }

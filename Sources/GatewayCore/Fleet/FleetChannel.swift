@@ -285,7 +285,7 @@ final class FleetChannel {
       }
     case .missing(let number): link.speech.sayAgain(from: number)
     case .answered(let interest, let refusal):
-      owner.channel(self, answered: interest, refusal.map { UpstreamFailure(.refused, $0) })
+      owner.channel(self, answered: interest, refusal?.failure)
     case .withdrew(let id): owner.channel(self, withdrew: id)
     }
   }

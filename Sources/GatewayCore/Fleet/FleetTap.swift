@@ -183,7 +183,7 @@ extension FleetTap: UpstreamChannelOwner {
   }
 
   func channel(_ channel: any UpstreamChannel, answered interest: Interest, _ refusal: UpstreamFailure?) {
-    holder?.heard(reply: .answered(interest, refusal: refusal?.detail))
+    holder?.heard(reply: .answered(interest, refusal: refusal.map { FleetInterestRefusal($0) }))
   }
 
   func channelHasNewCredentials(_ channel: any UpstreamChannel) { owner?.channelHasNewCredentials(self) }

@@ -35,6 +35,17 @@ import Testing
     #expect(sink.takeAll() == ["want news"])
   }
 
+  @Test func aHostHearsInTheServersWordsWhatTheServerRefuses() {
+    rig.mayWrite()
+    let interest = Interest(.name(ExactText("news")))
+    let failure = UpstreamFailure(
+      .refused, "the router refused it (no.right)", serverMessage: "no.right", serverData: Array(#""no.right""#.utf8))
+    want(interest, "b")
+    writer.heard(reply: .answered(interest, refusal: FleetInterestRefusal(failure)))
+    scene.settle()
+    #expect(rig.told().contains(.answered(interest, refusal: FleetInterestRefusal(failure))))
+  }
+
   /// A host says that it wants something, as its `number`th word.
   private func want(_ interest: Interest, _ host: String, number: UInt64 = 1, life: UInt64 = 1) {
     writer.take(

@@ -86,6 +86,67 @@ extension RemoteAnswer {
   }
 }
 
+/// What a server says itself where it refuses something, as the hosts are told.
+struct FleetServerWords: Equatable, Sendable {
+  /// At most `UpstreamFailure.messageLimit` bytes and a mark.
+  var message: String?
+  /// A JSON text in one line, of at most `dataLimit` bytes; nil where the server sent none, or a longer one.
+  var data: [UInt8]?
+
+  /// All hosts read them now and then.
+  static let dataLimit = 1 << 10
+
+  init() {}
+
+  init(_ failure: UpstreamFailure) {
+    message = failure.serverMessage
+    data = failure.serverData.flatMap { $0.count <= Self.dataLimit ? $0 : nil }
+  }
+
+  init(_ fields: FleetFields) {
+    message = fields.text("m")?.shortened(to: UpstreamFailure.messageLimit)
+    data = fields["j"].flatMap { Self.isData($0) ? $0 : nil }
+  }
+
+  /// `m` message, `j` data.
+  func add(to fields: inout FleetFields) {
+    if let message { fields.add("m", message) }
+    fields.add("j", ifSet: data)
+  }
+
+  /// Programs are told it as it is.
+  private static func isData(_ bytes: [UInt8]) -> Bool {
+    guard bytes.count <= dataLimit, !bytes.contains(where: { $0 == 10 || $0 == 13 }) else { return false }
+    return (try? JSONScanner.validate(bytes.span.bytes)) != nil
+  }
+}
+
+/// Why the server does not agree to an interest.
+struct FleetInterestRefusal: Equatable, Sendable {
+  /// A sentence for people.
+  var detail: String
+  var words = FleetServerWords()
+
+  init(_ detail: String) { self.detail = detail }
+  init(_ failure: UpstreamFailure) { (detail, words) = (failure.detail, FleetServerWords(failure)) }
+
+  /// Nil where it agrees.
+  fileprivate init?(_ fields: FleetFields) {
+    guard let detail = fields.text("r") else { return nil }
+    (self.detail, words) = (detail, FleetServerWords(fields))
+  }
+
+  /// `r` detail, and those of `FleetServerWords`. Hosts of before read the first.
+  fileprivate func add(to fields: inout FleetFields) {
+    fields.add("r", detail)
+    words.add(to: &fields)
+  }
+
+  var failure: UpstreamFailure {
+    UpstreamFailure(.refused, detail, serverMessage: words.message, serverData: words.data)
+  }
+}
+
 /// What a host says to the holder: an entry of `up`.
 struct FleetUpEntry: Equatable, Sendable {
   enum Call: Equatable, Sendable {
@@ -203,8 +264,8 @@ struct FleetReplyEntry: Equatable, Sendable {
     case refused(number: UInt64, MessageProblem)
     /// What the host said from that number on has not come: some of it was lost on its way. It is to be said again.
     case missing(from: UInt64)
-    /// The server agrees, or with a sentence does not.
-    case answered(Interest, refusal: String?)
+    /// The server agrees, or says why it does not.
+    case answered(Interest, refusal: FleetInterestRefusal?)
     /// The server does not want the answer any more.
     case withdrew(UInt64)
   }
@@ -240,7 +301,7 @@ struct FleetReplyEntry: Equatable, Sendable {
       problem.add(to: &fields)
     case .answered(let interest, let refusal):
       fields.add("p", FleetWire.bytes(of: interest))
-      if let refusal { fields.add("r", refusal) }
+      refusal?.add(to: &fields)
     case .missing(let number): fields.add("again", number)
     case .withdrew(let id): fields.add("gone", id)
     }
@@ -265,7 +326,7 @@ struct FleetReplyEntry: Equatable, Sendable {
         answer.flatMap { answer in fields.text("n").map { .failed(id, RemoteError($0, answer)) } }
       }
     case "not": number.map { .refused(number: $0, MessageProblem(fields)) }
-    case "p": FleetWire.interest(first.value).map { .answered($0, refusal: fields.text("r")) }
+    case "p": FleetWire.interest(first.value).map { .answered($0, refusal: FleetInterestRefusal(fields)) }
     case "again": number.map { .missing(from: $0) }
     case "gone": number.map { .withdrew($0) }
     default: nil

@@ -28,6 +28,10 @@ import Testing
     }
   }
 
+  private let refused = UpstreamFailure(
+    .refused, "the router refused it (not.authorized)", serverMessage: "not.authorized",
+    serverData: Array(#""not.authorized""#.utf8))
+
   @Test func whatTheHolderRepliesCrossesAsItIs() {
     let answer = RemoteAnswer(Array(#"1,"x""#.utf8), kwargs: Array("{}".utf8))
     let calls: [FleetReplyEntry.Call] = [
@@ -35,7 +39,9 @@ import Testing
       .acknowledged(4, RemoteAnswer(tooLong: 1 << 30)), .acknowledged(5, .unreadable),
       .failed(6, RemoteError("wamp.error", answer)), .refused(number: 7, .tooLarge(limit: 100, size: 101)),
       .refused(number: 8, .invalid("no")), .refused(number: 9, .outdated("other")),
-      .answered(Interest(.all), refusal: nil), .answered(Interest(.name(ExactText("a"))), refusal: "no"),
+      .answered(Interest(.all), refusal: nil),
+      .answered(Interest(.name(ExactText("a"))), refusal: FleetInterestRefusal("no")),
+      .answered(Interest(.name(ExactText("b"))), refusal: FleetInterestRefusal(refused)),
       .missing(from: 9), .withdrew(8),
     ]
     for call in calls {
@@ -60,6 +66,21 @@ import Testing
       .dropped(head, DroppedEvent(.tooLarge, name: name, ack: 4)), .tooLong(plain, name: name, size: 99_000_000),
     ]
     for entry in entries { #expect(FleetEntry(entry.fields) == entry) }
+  }
+
+  @Test func aRefusedInterestIsAnsweredInTheServersWords() {
+    #expect(FleetInterestRefusal(refused).failure == refused)
+    var fields = FleetFields()
+    FleetServerWords(refused).add(to: &fields)
+    #expect(FleetServerWords(fields) == FleetServerWords(refused))
+  }
+
+  @Test(arguments: ["{", "1 2", "[1,\n2]", "\"" + String(repeating: "x", count: FleetServerWords.dataLimit) + "\""])
+  func dataThatNoProgramCouldReadIsLeftOut(_ data: String) {
+    var fields = FleetFields()
+    fields.add("m", "no")
+    fields.add("j", data)
+    #expect(FleetServerWords(fields).message == "no" && FleetServerWords(fields).data == nil)
   }
 
   @Test func fieldsThatNoHostWritesAreNothing() {
