@@ -111,9 +111,13 @@ extension Connection: UpstreamChannelOwner {
   }
 
   func channel(_ channel: any UpstreamChannel, waitsFor failure: UpstreamFailure) {
-    guard channel === self.channel, state != .connected, lastFailure != failure else { return }
-    upkeep.notes.lastFailure = failure
-    stream.notifyStates(stateNotification)
+    guard channel === self.channel, state != .connected else { return }
+    if lastFailure != failure {
+      upkeep.notes.lastFailure = failure
+      stream.notifyStates(stateNotification)
+    }
+    // Another host's attempt has failed: what is queued ends as where it had been this one's.
+    if failure.isRefusal { delivery.attemptFailed(failure) }
   }
 
   func channelEnded(_ channel: any UpstreamChannel, _ failure: UpstreamFailure) {

@@ -17,7 +17,10 @@ extension Connection: DeliveryOwner, EntersOwner, InterestsOwner, UpkeepOwner {
   func report(_ report: ConnectionReport) { onReport?(self, report) }
 
   /// A client does not want to wait for the back-off. Without an attempt that could be hastened it means nothing.
-  func hurry(_ urgency: Urgency) { upkeep.hurry(urgency) }
+  func hurry(_ urgency: Urgency) {
+    upkeep.hurry(urgency)
+    if urgency >= .request, state != .connected { channel?.hurry() }
+  }
 
   /// Lets the keeper look at the connection, as its use or another fact may have changed.
   func review() { upkeep.review() }

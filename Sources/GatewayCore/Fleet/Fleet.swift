@@ -50,6 +50,8 @@ final class Fleet {
   var trouble: (FleetPlace) -> UpstreamFailure? = { _ in nil }
   /// Another host than before has the link, or none, as far as this host has seen.
   var onHolder: (FleetPlace) -> Void = { _ in }
+  /// A program of this host waits for what the server refuses.
+  var onHurry: (FleetPlace) -> Void = { _ in }
   /// It must not write another byte.
   var onCut: (FleetPlace) -> Void = { _ in }
   /// Another daemon has this host's name, and this one has another from now on.
@@ -122,6 +124,7 @@ final class Fleet {
     let link = FleetLink(own, engine: engine, timers: seams.timers, life: wall, details: details(agreement))
     link.lives.onNamesake = { [weak self] in self?.takeAnotherName() }
     link.onHolder = { [weak self] in self?.onHolder(place) }
+    link.onHurry = { [weak self] in self?.onHurry(place) }
     link.onLook = { [weak self] in self?.lookAtNamesake() }
     link.box.onNews = { [weak self] in self?.onSend(place, $0) }
     for withdrawal in takeWithdrawals(of: place) { link.box.drop(withdrawal.end()) }

@@ -41,6 +41,8 @@ final class FleetChannel {
   private var saidInTurn = 0
   /// Why the fleet has no conversation, as it was told last.
   private var toldTrouble: UpstreamFailure?
+  /// A program has come that is told it as well, in a later turn.
+  private var isHurried = false
   private var timer: Timers.ID?
 
   /// Interests of which something is said in one turn.
@@ -112,6 +114,7 @@ final class FleetChannel {
     switch state {
     case .reaching, .waiting:
       state = .reaching
+      toldTrouble = nil
       endAfter(link.settings.handshake, failure.detail)
     case .open(let conversation):
       state = .away(conversation)
@@ -183,10 +186,18 @@ final class FleetChannel {
   /// them, the same each time.
   private func tellTrouble(_ refusal: UpstreamFailure? = nil) {
     let refused = (link.trouble ?? refusal).map { UpstreamFailure(.fleet, $0.detail) }
-    let trouble = refused ?? link.roster.record?.trouble?.failure
+    let trouble = refused ?? (link.hearing.present == nil ? link.roster.record?.trouble?.failure : nil)
     guard trouble != toldTrouble else { return }
     toldTrouble = trouble
     if let trouble { owner?.channel(self, waitsFor: trouble) }
+  }
+
+  /// The program hears the refusal that is known, and the holder, where that is this host, tries once more.
+  private func tellRefusal() {
+    isHurried = false
+    guard state == .waiting, let toldTrouble, toldTrouble.isRefusal else { return }
+    link.onHurry()
+    owner?.channel(self, waitsFor: toldTrouble)
   }
 
   /// A master that was replaced does not have all that there is, and does not know it.
@@ -335,6 +346,12 @@ extension FleetChannel: UpstreamChannel {
   func decline(_ id: UInt64, _ why: AnswerAbsence) -> Bool {
     say(.decline(id, why))
     return true
+  }
+
+  func hurry() {
+    guard state == .waiting, toldTrouble?.isRefusal == true, !isHurried else { return }
+    isHurried = true
+    link.timers.after(.zero) { [weak self] in self?.tellRefusal() }
   }
 
   func want(_ interest: Interest) {

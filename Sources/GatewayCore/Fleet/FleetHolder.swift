@@ -27,6 +27,8 @@ final class FleetHolder {
   /// engine has taken half: what stands there holds up the signs of life of all upstreams.
   static let readAheadLimit = 1 << 20
   private var isWanted = false
+  /// What the last beat has said of the link to the server.
+  private var toldTrouble: FleetTrouble?
   private(set) var counters = FleetCounters()
   /// It takes no lease, whoever has it.
   var abstains: Bool {
@@ -167,6 +169,15 @@ final class FleetHolder {
     beat.census = hosts.census
     // The beat of a host that has cut its link says that it lives, and comes before the end of the conversation.
     beat.trouble = (trouble() ?? publisher.unsaidEnd).map { [own = beat.own] in FleetTrouble($0, of: own) }
+    toldTrouble = beat.trouble
+  }
+
+  /// The hosts are told at once why there is no link to the server, unless the last beat has said so.
+  func tellTrouble() {
+    guard let own = lease.own, let trouble = trouble().map({ FleetTrouble($0, of: own) }), trouble != toldTrouble else {
+      return
+    }
+    runner.tell(.news)
   }
 
   /// The term goes on at this server: it may be told again what it has lost.
@@ -175,6 +186,8 @@ final class FleetHolder {
     if let top = beaten.up, readUp.isBackAtStart(behind: top), let writer, writer.isReading, !writer.isFull { readOn() }
     publisher.heal()
     writer?.heal()
+    // It was not known yet when the beat was sent.
+    tellTrouble()
   }
 
   /// The engine refused what a holder may do.

@@ -64,6 +64,8 @@ struct FleetLease: Equatable, Sendable {
     case takeFailed
     case beaten
     case beatFailed
+    /// The holder has something to say with a beat that is not to wait for the next one.
+    case news
     /// Another host has taken it, as any step or append may say.
     case fenced
     /// The lease is to be given back, so that another host takes it.
@@ -152,6 +154,7 @@ struct FleetLease: Equatable, Sendable {
     case .takeFailed: return takeFailed(now)
     case .beaten: return beaten(now)
     case .beatFailed: return beatFailed(now)
+    case .news: return news(now)
     case .fenced: return fenced(now)
     case .leave: return leave(now)
     case .drained: return drained(now)
@@ -315,6 +318,11 @@ struct FleetLease: Equatable, Sendable {
       state = .leaving(hold, isDrained: isDrained)
       return wake(hold)
     }
+  }
+
+  private mutating func news(_ now: MonotonicInstant) -> [Action] {
+    guard case .holding(let hold) = state, now < hold.until else { return [] }
+    return ask(hold, now) { .holding($0) }
   }
 
   private mutating func fenced(_ now: MonotonicInstant) -> [Action] {

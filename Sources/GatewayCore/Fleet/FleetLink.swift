@@ -28,6 +28,8 @@ final class FleetLink {
   var onWay: () -> Void = {}
   /// The link to the server was closed, by whatever host had it.
   var onDown: () -> Void = {}
+  /// A program waits for a link that the server refuses.
+  var onHurry: () -> Void = {}
   /// Another host than before has it, or none.
   var onHolder: () -> Void = {}
   /// The lease was looked at, or the fleet's server has refused it.

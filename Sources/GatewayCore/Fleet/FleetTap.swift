@@ -196,8 +196,10 @@ extension FleetTap: UpstreamChannelOwner {
   func channelEnds(_ channel: any UpstreamChannel) { holder?.ends(self) }
 
   func channelEnded(_ channel: any UpstreamChannel, _ failure: UpstreamFailure) {
+    let holder = holder
     end(failure)
     owner?.channelEnded(self, failure)
+    holder?.tellTrouble()
   }
 
   private static func bytes(_ text: RawSpan) -> [UInt8] { text.withUnsafeBytes { Array($0) } }

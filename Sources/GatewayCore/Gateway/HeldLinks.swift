@@ -14,6 +14,7 @@ final class HeldLinks {
     self.upstreams = upstreams
     fleet.onWant = { [weak self] in if $1 { self?.hold($0) } else { self?.letGo($0) } }
     fleet.onCut = { [weak self] in self?.cut($0) }
+    fleet.onHurry = { [weak self] in self?.holds[$0]?.connection.hurry(.request) }
     fleet.trouble = { [weak self] in self?.trouble(of: $0) }
   }
 

@@ -165,6 +165,9 @@ protocol UpstreamChannel: AnyObject {
   /// No client will answer: the server is told, where the kind has words for that. False: it has none.
   @discardableResult
   func decline(_ id: UInt64, _ why: AnswerAbsence) -> Bool
+  /// A program does not want to wait for the conversation to begin. The owner hears once more, later, what the channel
+  /// `waitsFor`, where that is a refusal.
+  func hurry()
   /// Gives up waiting for an acknowledgement; a late one is ignored.
   func forget(ack: UInt64)
   /// To be called before something is written: ends the channel at once, if its heartbeat is known to be overdue.
@@ -233,6 +236,8 @@ extension UpstreamChannel {
 
   /// A kind that knows no recovery begins afresh each time.
   var isRecovered: Bool { false }
+  /// For links that belong to this host alone: what an attempt waits for is its own handshake.
+  func hurry() {}
   func want(_ interest: Interest) {}
   func drop(_ interest: Interest) {}
   func decline(_ id: UInt64, _ why: AnswerAbsence) -> Bool { false }

@@ -62,6 +62,47 @@ import Testing
     #expect(FleetTrouble(trouble.bytes + Array(repeating: 0x61, count: 4_096)) == nil)
   }
 
+  @Test func theLongestRefusalIsReadByHostsOfBefore() {
+    let own = FleetOwn(term: .max, host: String(repeating: "h", count: FleetUpEntry.hostLimit))
+    let long = String(repeating: "x", count: 3_000)
+    let data = Array(("\"" + String(repeating: "x", count: FleetServerWords.dataLimit - 2) + "\"").utf8)
+    let failure = UpstreamFailure(.refused, long, status: 1_013, serverMessage: long, serverData: data)
+    let trouble = FleetTrouble(failure, of: own)
+    #expect(trouble.words.data == data && trouble.failure.serverMessage == failure.serverMessage)
+    #expect(trouble.bytes.count <= 4_096 && FleetTrouble(trouble.bytes) == trouble)
+  }
+
+  @Test func dataOfARefusalThatIsTooLongForTheLeaseIsLeftOut() {
+    let data = Array(("\"" + String(repeating: "x", count: FleetServerWords.dataLimit) + "\"").utf8)
+    let failure = UpstreamFailure(.refused, "no", serverMessage: "no", serverData: data)
+    let trouble = FleetTrouble(failure, of: FleetOwn(term: 1, host: "b"))
+    #expect(trouble.words.message == "no" && trouble.words.data == nil)
+  }
+
+  @Test func wordsInWhichTheCredentialsStandAreNotToldToOtherHosts() {
+    var failure = UpstreamFailure(.refused, "no s3cret", serverMessage: "no s3cret", serverData: Array("1".utf8))
+    failure.repeatsCredentials = true
+    let trouble = FleetTrouble(failure, of: FleetOwn(term: 1, host: "b"))
+    #expect(trouble.words == FleetServerWords() && !trouble.detail.contains("s3cret"))
+    #expect(trouble.reason == .refused)
+  }
+
+  @Test func aProgramThatComesLaterIsToldOfTheRefusalAsWell() {
+    let trouble = FleetTrouble(UpstreamFailure(.refused, "no"), of: scene.take("b"))
+    scene.run(FleetBeat(place: scene.place, own: trouble.own, trouble: trouble))
+    let channel = rig.dial()
+    scene.turn(by: .seconds(1))
+    let sentence = "waits: refused, b, which has the fleet's link, is not connected: no"
+    #expect(owner.takeAll() == [sentence])
+    var hurries = 0
+    link.onHurry = { hurries += 1 }
+    channel.hurry()
+    channel.hurry()
+    #expect(owner.takeAll() == [])
+    scene.settle()
+    #expect(owner.takeAll() == [sentence] && hurries == 1)
+  }
+
   @Test func aChannelThatWaitsInVainSaysWhatTheEngineRefuses() {
     let channel = rig.dial()
     let failure = UpstreamFailure(.refused, "r:1 refuses TAKE")

@@ -127,6 +127,16 @@ import Testing
     #expect(see(6.7) == [.take(Self.other, isLate: true)])
   }
 
+  @Test mutating func newsDoNotWaitForTheNextBeat() {
+    #expect(at(0, .news) == [])
+    hold()
+    #expect(at(0.5, .news).first == .beat)
+    // One is on its way.
+    #expect(at(0.6, .news) == [])
+    _ = at(0.7, .beaten)
+    #expect(at(0.8, .news).first == .beat)
+  }
+
   @Test mutating func aHolderMayWriteForALeaseFromTheSendingOn() {
     _ = at(0, .gained(run: "r"))
     _ = see(1, holder: "")

@@ -108,13 +108,21 @@ struct FleetTrouble: Equatable, Sendable {
   var reason: DownReason
   /// A sentence for people.
   var detail: String
+  /// HTTP status or WebSocket close code, where there is one.
+  var status: Int?
+  /// What the server itself has said, where it refuses the connection.
+  var words = FleetServerWords()
 
   /// What is told of a sentence, in bytes, and how long the whole may be that is read.
   private static let detailLimit = 1 << 10
   private static let limit = 4 << 10
 
   init(_ failure: UpstreamFailure, of own: FleetOwn) {
-    (self.own, reason, detail) = (own, failure.reason, failure.detail.shortened(to: Self.detailLimit))
+    let isSecret = failure.repeatsCredentials
+    let detail = isSecret ? "the server refuses it, with words in which the credentials stand" : failure.detail
+    (self.own, reason, status) = (own, failure.reason, failure.status)
+    self.detail = detail.shortened(to: Self.detailLimit)
+    words = isSecret ? FleetServerWords() : FleetServerWords(failure)
   }
 
   /// Nil for what no holder writes.
@@ -125,20 +133,26 @@ struct FleetTrouble: Equatable, Sendable {
     else { return nil }
     (self.own, self.detail) = (own, detail.shortened(to: Self.detailLimit))
     self.reason = DownReason(rawValue: reason) ?? .fleet
+    status = fields.number("s").map { Int(clamping: $0) }
+    words = FleetServerWords(fields)
   }
 
-  /// `o` own, `r` reason, `d` detail.
+  /// `o` own, `r` reason, `d` detail, `s` status, and those of `FleetServerWords`. Hosts of before read the first three.
   var bytes: [UInt8] {
     var fields = FleetFields()
     fields.add("o", own.text)
     fields.add("r", reason.rawValue)
     fields.add("d", detail)
+    if let status { fields.add("s", UInt64(max(0, status))) }
+    words.add(to: &fields)
     return fields.packed
   }
 
   /// As another host shows it.
   var failure: UpstreamFailure {
-    UpstreamFailure(reason, "\(own.host), which has the fleet's link, is not connected: \(detail)")
+    UpstreamFailure(
+      reason, "\(own.host), which has the fleet's link, is not connected: \(detail)", status: status,
+      serverMessage: words.message, serverData: words.data)
   }
 }
 

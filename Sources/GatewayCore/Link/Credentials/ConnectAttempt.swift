@@ -85,6 +85,7 @@ final class ConnectAttempt {
   func explained(_ failure: UpstreamFailure) -> UpstreamFailure {
     guard failure.isRefusal else { return failure }
     var failure = failure
+    failure.repeatsCredentials = secrets?.occur(in: failure) ?? false
     if isSecond { failure.detail += "; the credentials were read again and refused again" }
     if let payload = secrets?.payload, let token = WebToken.earliest(in: payload) {
       let left = token.timeLeft(at: time.wallMilliseconds)

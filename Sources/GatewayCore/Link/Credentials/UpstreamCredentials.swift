@@ -121,6 +121,17 @@ struct ConnectSecrets: Equatable, Sendable, CustomStringConvertible, CustomRefle
 
   var description: String { "secrets" }
   var customMirror: Mirror { Mirror(reflecting: description) }
+
+  /// Whether some of them stand in what a server said.
+  func occur(in failure: UpstreamFailure) -> Bool {
+    var redaction = Redaction()
+    if let payload { redaction.add(json: payload) }
+    for header in headers { redaction.add(header) }
+    for item in query { redaction.add(item.value) }
+    // Elsewhere the sentence has nothing else of the server, but words of ours.
+    let said = failure.serverMessage ?? (failure.reason == .http ? failure.detail : "")
+    return [[UInt8](said.utf8), failure.serverData ?? []].contains { redaction.occurs(in: $0) }
+  }
 }
 
 extension DialRequest {

@@ -35,18 +35,23 @@ struct Redaction: Equatable {
     }
   }
 
+  /// The value of a header. A scheme such as `Bearer` is no secret, what follows it is.
+  mutating func add(_ header: HTTPHeader) {
+    add(header.value)
+    if let space = header.value.firstIndex(of: " ") { add(String(header.value[header.value.index(after: space)...])) }
+  }
+
   /// The values of the headers and of the query of a request.
   mutating func add(_ request: DialRequest) {
-    for header in request.headers {
-      add(header.value)
-      // A scheme such as `Bearer` is no secret, what follows it is.
-      if let space = header.value.firstIndex(of: " ") { add(String(header.value[header.value.index(after: space)...])) }
-    }
+    for header in request.headers { add(header) }
     for pair in Self.pairs(request.target) where !Self.protocols.contains(pair.name) {
       add(pair.value)
       add(PercentEncoding.decode(pair.value))
     }
   }
+
+  /// Whether a secret stands in the text, or may.
+  func occurs(in text: [UInt8]) -> Bool { hasTooMany && !text.isEmpty || apply(to: text) != text }
 
   /// The text with every secret replaced, the longest first.
   func apply(to text: [UInt8]) -> [UInt8] {

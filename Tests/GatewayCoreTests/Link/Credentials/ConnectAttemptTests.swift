@@ -63,6 +63,19 @@ import Testing
     #expect(rig.tried.count == 1 && rig.ended == [Self.refusal] && rig.attempt.state == .over)
   }
 
+  @Test func aRefusalThatRepeatsTheCredentialsIsKnownAsSuch() {
+    let rig = Rig()
+    rig.start("s3cret")
+    for (message, data, isKnown) in [
+      ("no", "1", false), ("s3cret is not known", "1", true), ("no", #"{"token":"s3cret"}"#, true),
+    ] {
+      let refusal = UpstreamFailure(.refused, "no", serverMessage: message, serverData: Array(data.utf8))
+      #expect(rig.attempt.explained(refusal).repeatsCredentials == isKnown, "\(message) \(data)")
+    }
+    let answer = UpstreamFailure(.http, "the server answered with HTTP 401: s3cret", status: 401)
+    #expect(rig.attempt.explained(answer).repeatsCredentials)
+  }
+
   @Test func nothingIsReadAgainInTheCallThatTellsOfTheRefusal() {
     let rig = Rig()
     rig.start("one")
