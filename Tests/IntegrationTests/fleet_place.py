@@ -167,12 +167,15 @@ class NotingServer:
 
 class Place:
     """All of it. The server tells so many events a second; after `silence` seconds a host without Redis is down, and one
-    that says nothing counts as dead. With `copies` so many replicas of Redis must confirm, and it is failed over."""
+    that says nothing counts as dead. With `copies` so many replicas of Redis must confirm, and it is failed over.
+    `tables` stand in the configuration of each host then, with a `[fleet]` in place of that; `servers` are its Redis."""
 
-    def __init__(self, folder, rate, silence, transport, copies=0):
+    def __init__(self, folder, rate, silence, transport, copies=0, tables=None, servers=FleetRedis):
         self.silence, self.transport, self.copies = silence, transport, copies
+        self.tables = tables or {"fleet": {
+            "lease": f"{LEASE:g}s", "copies": copies, "grace": f"{silence:g}s", "adopt": f"{silence:g}s"}}
         self.network, self.without_network = network()
-        self.redis = FleetRedis(folder, copies, LEASE)
+        self.redis = servers(folder, copies, LEASE)
         self.clocks = clocks(folder)
         self.without_clocks = None if self.clocks else Clocks.MISSING
         for server in self.redis.servers if self.clocks else ():
@@ -194,8 +197,8 @@ class Place:
             place = self.folder / f"h{number}"
             place.mkdir()
             self.hosts.append(Daemon(GATEWAYD, place, {
-                "fleet": {"name": "loop", "redis": self.redis.urls, "host": f"h{number}", "lease": f"{LEASE:g}s",
-                          "copies": self.copies, "grace": f"{self.silence:g}s", "adopt": f"{self.silence:g}s"},
+                **self.tables,
+                "fleet": {"name": "loop", "redis": self.redis.urls, "host": f"h{number}", **self.tables["fleet"]},
                 "upstream": {"chat": {"url": self.server.url, "fleet": True, "keep": "always",
                                       "transports": [self.transport], "headers": {"X-Host": f"h{number}"}}},
             }, environment=self.clocks and self.clocks.environment(f"h{number}"), wrapper=self.network.wrapper(self.network.hosts[number]) if self.network else ()))

@@ -12,6 +12,7 @@ from test_fleet_redis import fleet, works
 pytestmark = pytest.mark.skipif(redis_server.program() is None, reason=redis_server.MISSING)
 
 UPSTREAMS = ["chat", "news", "alarm"]
+SETTINGS = ["--cluster-enabled", "yes", "--cluster-node-timeout", "1000"]
 
 
 @pytest.fixture
@@ -22,21 +23,26 @@ async def nodes(folder):
     async def make(count):
         for number in range(count):
             made.append(await redis_server.RedisServer(
-                folder / f"redis{number}", ["--cluster-enabled", "yes", "--cluster-node-timeout", "1000"]).start())
-        masters = made[:3]
-        for number, one in enumerate(masters):
-            first, last = 16_384 * number // len(masters), 16_384 * (number + 1) // len(masters) - 1
-            assert await one.command("CLUSTER", "ADDSLOTSRANGE", str(first), str(last)) == "OK"
-            await one.command("CLUSTER", "SET-CONFIG-EPOCH", str(number + 1))
-        for one in made[1:]:
-            await one.command("CLUSTER", "MEET", made[0].host, str(made[0].port))
-        for one in made:
-            await until(one, "cluster_state:ok", "CLUSTER", "INFO")
+                folder / f"redis{number}", SETTINGS).start())
+        await join(made)
         return made
 
     yield make
     for one in made:
         await one.close()
+
+
+async def join(made):
+    """Makes one cluster of servers, with the slots among the first three."""
+    masters = made[:3]
+    for number, one in enumerate(masters):
+        first, last = 16_384 * number // len(masters), 16_384 * (number + 1) // len(masters) - 1
+        assert await one.command("CLUSTER", "ADDSLOTSRANGE", str(first), str(last)) == "OK"
+        await one.command("CLUSTER", "SET-CONFIG-EPOCH", str(number + 1))
+    for one in made[1:]:
+        await one.command("CLUSTER", "MEET", made[0].host, str(made[0].port))
+    for one in made:
+        await until(one, "cluster_state:ok", "CLUSTER", "INFO")
 
 
 async def until(node, word, *command):
@@ -59,7 +65,7 @@ async def node_of(nodes, slot):
         for part in words[8:]:
             first, _, last = part.partition("-")
             if first.isdigit() and int(first) <= slot <= int(last or first):
-                return next(one for one in nodes if words[1].startswith(f"127.0.0.1:{one.port}@"))
+                return next(one for one in nodes if words[1].startswith(f"{one.host}:{one.port}@"))
 
 
 async def name(node):
