@@ -38,7 +38,7 @@ MANUALS := $(wildcard docs/man/*.[1-8])
 
 .DELETE_ON_ERROR:
 .PHONY: build release test test-unit test-integration matrix check lint documents autobahn demo demo-fleet picture bench bench-names profile profile-names order costs soak flood hostile hostile-short fuzz install install-files uninstall deb test-service service-packages sanitize \
-	sanitize-thread sanitize-address kill-loop fleet-loop restart-load packages packaging-tools environments clean help
+	sanitize-thread sanitize-address kill-loop fleet-loop fleet-failures restart-load packages packaging-tools environments clean help
 
 build: packages ## both programs, with debug information
 	swift build
@@ -136,6 +136,10 @@ kill-loop: build environments ## kills the daemon KILLS times while it promises 
 fleet-loop: build environments ## FAULTS=500 rounds of random faults under three hosts that share a link by Redis (COPIES=1: with replicas, and fails over): what was promised against what the server has
 	cd Tests/IntegrationTests && GATEWAY_BIN_DIR=$(or $(GATEWAY_BIN_DIR),$(CURDIR)/.build/debug) \
 		$(CURDIR)/$(VENV)/eio4/bin/python fleet_loop.py --rounds $(FAULTS) $(if $(SEED),--seed $(SEED)) $(if $(COPIES),--copies $(COPIES))
+
+fleet-failures: release environments ## each fault of docs/fleet.md, three times, and what a program sees of it and when (ONLY='holder dies' selects rows by a word of their name). As root; takes a quarter of an hour
+	@GATEWAY_BIN_DIR=$(or $(GATEWAY_BIN_DIR),$(CURDIR)/.build/release) $(VENV)/eio4/bin/python \
+		Tests/IntegrationTests/fleet_failures.py $(if $(ONLY),--only '$(ONLY)')
 
 restart-load: release environments ## ten restarts of the service under CLIENTS=10000 subscribers: nothing lost or doubled, memory flat; RATE=10 events a second
 	@GATEWAY_BIN_DIR=.build/release $(VENV)/eio4/bin/python Tests/IntegrationTests/restart_load.py --clients $(CLIENTS) --rate $(RATE)

@@ -17,12 +17,10 @@ import shutil
 import sys
 import tempfile
 
-import fleet_place
 from fleet_redis import FleetRedis
-from fleet_scene import HOLDER, OTHER, PATIENCE, THIRD, Scene
+from fleet_scene import HOLDER, OTHER, PATIENCE, THIRD, Apart, Cluster, Scene
 from patience import within
-from test_fleet_redis_cluster import SETTINGS, join, move, name, node_of, until
-from test_fleet_redis_replicas import Sentinel
+from test_fleet_redis_cluster import move, name, node_of, until
 
 ROWS = {}
 
@@ -33,24 +31,6 @@ def row(title, at=OTHER, **place):
         ROWS[title] = (befall, at, place)
         return befall
     return add
-
-
-class Cluster(FleetRedis):
-    """A cluster of as many nodes; those behind the third have no slots yet."""
-
-    async def start(self):
-        for one in self.servers:
-            one.arguments = [*one.arguments, *SETTINGS]
-            await one.start()
-        await join(self.servers)
-
-
-async def sentinel(scene, silence, quorum=1, on=None):
-    """Starts a Sentinel on the machine of a Redis, which takes a master for dead after so many milliseconds of silence."""
-    on = on or scene.redis.master
-    one = Sentinel(scene.place.folder / f"sentinel{len(scene.sentinels)}", on.wrapper, on.host)
-    scene.sentinels.append(await one.start(scene.redis.master, quorum, silence))
-    return one
 
 
 @row("the holder dies")
@@ -141,7 +121,7 @@ async def redis_emptied(scene):
 
 async def failover(scene, silence):
     """The master dies, and Sentinel makes a replica the master."""
-    one = await sentinel(scene, silence)
+    one = await scene.sentinel(silence)
     await one.command("DEBUG", "INFO-PERIOD", "300")
     for replica in scene.redis.replicas:
         await one.says("+slave", str(replica.port))
@@ -191,7 +171,7 @@ async def no_replica(scene):
 async def split(scene):
     """The holder is alone with the master; on each machine is a Sentinel."""
     for server in scene.redis.servers:
-        await sentinel(scene, 500, 2, server)
+        await scene.sentinel(500, 2, server)
     for one in scene.sentinels:
         await one.says("+sentinel", times=2)
     scene.begins()
@@ -201,16 +181,6 @@ async def split(scene):
     await asyncio.sleep(20)
     scene.network.mend(HOLDER, "redis")
     scene.mark("split is over")
-
-
-class Apart(FleetRedis):
-    """Each server on the machine of a host; the first one, the master, on that of the host which is started first."""
-
-    async def start(self):
-        network = self.servers[0].wrapper[-1].removesuffix("hub")
-        for number, one in enumerate(self.servers):
-            one.wrapper, one.host = fleet_place.Network.wrapper(f"{network}h{number}"), f"10.78.1.{10 + number}"
-        await super().start()
 
 
 @row("the network splits, seen on the side with a replica", copies=1, servers=Apart)
@@ -302,8 +272,8 @@ def spread(values):
 def line(title, seen):
     """A row of the table."""
     times, rest = [one for one, _ in seen], [one for _, one in seen]
-    marks = [mark for mark in times[0] if mark not in ("disconnected", "connected", "events", "silence")]
-    cells = [title, *(spread([one[what] for one in times]) for what in ("disconnected", "connected", "events", "silence"))]
+    marks = [mark for mark in times[0] if mark not in SEEN]
+    cells = [title, *(spread([one[what] for one in times]) for what in SEEN)]
     cells.append(", ".join(f"{mark} {spread([one[mark] for one in times])}" for mark in marks))
     cells.append(", ".join(sorted({reason for one in rest for reason in one["reasons"]})))
     cells.append(f"{sum(one['epoch'] for one in rest)} of {len(rest)}")
@@ -318,7 +288,8 @@ def line(title, seen):
     return "| " + " | ".join(cells) + " |"
 
 
-HEAD = ("fault", "disconnected", "connected", "events again", "silence", "besides", "reasons", "another epoch", "gaps",
+SEEN = ("disconnected", "connected", "events", "written")
+HEAD = ("fault", "disconnected", "connected", "events again", "written again", "besides", "reasons", "another epoch", "gaps",
         "events missed, doubled", "sends made meanwhile")
 
 

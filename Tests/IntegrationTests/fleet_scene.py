@@ -6,11 +6,13 @@ import collections
 import json
 import time
 
-from fleet_place import Place
+from fleet_place import Network, Place
 from fleet_programs import Sender
 from fleet_redis import FleetRedis
 from local_client import LocalClient
 from patience import FACTOR, within
+from test_fleet_redis_cluster import SETTINGS, join
+from test_fleet_redis_replicas import Sentinel
 
 TICKS = 50
 """Events of the server, a second."""
@@ -18,7 +20,7 @@ HOLDER, OTHER, THIRD = range(3)
 PAUSE = 0.25
 """A silence of so many seconds is a pause, and no slow machine."""
 PATIENCE = 90 * FACTOR
-UNDEFAULTED = {"defaults": {"reconnect": {"base": "1s", "cap": "30s"}}, "limits": {"stop": "5s"}}
+OWN_DEFAULTS = {"defaults": {"reconnect": {"base": "1s", "cap": "30s"}}, "limits": {"stop": "5s"}}
 """The daemon's own defaults in place of those that keep tests quick."""
 
 
@@ -48,13 +50,33 @@ class Witness(LocalClient):
         return [(at, params) for at, name, params in self.heard if name == method and at > after]
 
 
+class Cluster(FleetRedis):
+    """A cluster of as many nodes; those behind the third have no slots yet."""
+
+    async def start(self):
+        for one in self.servers:
+            one.arguments = [*one.arguments, *SETTINGS]
+            await one.start()
+        await join(self.servers)
+
+
+class Apart(FleetRedis):
+    """Each server on the machine of a host; the first one, the master, on that of the host which is started first."""
+
+    async def start(self):
+        network = self.servers[0].wrapper[-1].removesuffix("hub")
+        for number, one in enumerate(self.servers):
+            one.wrapper, one.host = Network.wrapper(f"{network}h{number}"), f"10.78.1.{10 + number}"
+        await super().start()
+
+
 class Scene:
     """One fault, the place where it happens, and the program that watches it on a host; a second program sends there."""
 
     def __init__(self, folder, copies=0, servers=FleetRedis, replicas=None, **fleet):
         """`copies` as in `[fleet]`, whose other settings have their defaults but for `fleet`; `replicas` where Redis has some
         all the same."""
-        tables = {**UNDEFAULTED, "fleet": {"copies": copies, **fleet}}
+        tables = {**OWN_DEFAULTS, "fleet": {"copies": copies, **fleet}}
         self.place = Place(folder, TICKS, 0, "websocket", replicas or copies, tables, servers)
         self.redis, self.hosts, self.network = self.place.redis, self.place.hosts, self.place.network
         self.began, self.marks = None, {}
@@ -86,6 +108,13 @@ class Scene:
         async with self.witness.arrived:
             await within(self.witness.arrived.wait_for(lambda: self.witness.last >= number), f"event {number}", PATIENCE)
 
+    async def sentinel(self, silence, quorum=1, server=None):
+        """Starts a Sentinel on the machine of a Redis, which takes a master for dead after so many milliseconds of silence."""
+        server = server or self.redis.master
+        one = Sentinel(self.place.folder / f"sentinel{len(self.sentinels)}", server.wrapper, server.host)
+        self.sentinels.append(await one.start(self.redis.master, quorum, silence))
+        return one
+
     def begins(self):
         """From now on the fault is there."""
         self.began = time.monotonic()
@@ -102,10 +131,12 @@ class Scene:
         await within(self.sender.quiet.wait(), "the sender to hear what became of its sends", PATIENCE)
         await self.place.until_empty(PATIENCE)
         await self.told(await self.place.server.last())
+        self.noted = self.place.server.news()
         self.epoch = (await self.witness.call("history", upstream="chat", limit=1))["epoch"]
         (self.place.folder / "heard").write_text("".join(
             f"{at - self.began:.3f} {method} {json.dumps(params)}\n" for at, method, params in self.witness.heard))
-        (self.place.folder / "sends").write_text("".join(f"{send}\n" for send in self.sender.sends))
+        (self.place.folder / "sends").write_text("".join(
+            f"{send.made - self.began:.3f} {send.level} {send.outcome} {send.key}\n" for send in self.sender.sends))
 
     async def close(self):
         for task in self.tasks:
@@ -123,13 +154,13 @@ class Scene:
         up = [at for at, params in noted("state", began) if params["state"] == "connected"]
         ticks = [(at, params["args"][0]) for at, params in noted("event") if params["event"] == "tick"]
         events = [at for at, _ in ticks]
-        pause, again = max((second - first, second) for first, second in zip(events, events[1:]) if second > began)
         numbers = [number for _, number in ticks]
+        arrivals = [note["at"] for note in self.noted if "key" in note]
         return {
             "disconnected": down[0][0] - began if down else None,
             "connected": up[-1] - began if down and up else None,
-            "events": again - began if pause > PAUSE else None,
-            "silence": pause if pause > PAUSE else None,
+            "events": self.again(events),
+            "written": self.again(arrivals),
             **self.marks,
         }, {
             "reasons": sorted({params["reason"] for _, params in down if params.get("reason")}),
@@ -141,9 +172,14 @@ class Scene:
             "sends": self.sends(),
         }
 
+    def again(self, times):
+        """When the longest pause since the fault was over; None where there was none."""
+        pause, over = max((second - first, second) for first, second in zip(times, times[1:]) if second > self.began)
+        return over - self.began if pause > PAUSE else None
+
     def sends(self):
         """Of each level how many sends were under way at the fault or made while it lasted, and what became of them."""
-        arrivals = collections.Counter(note["key"] for note in self.place.server.news() if "key" in note)
+        arrivals = collections.Counter(note["key"] for note in self.noted if "key" in note)
         counts = collections.defaultdict(collections.Counter)
         for send in self.sender.sends:
             count = counts[send.level]
