@@ -99,6 +99,31 @@ async def redis_long(scene):
     await restart(scene, 16)
 
 
+async def restart_out_of_reach(scene, numbers):
+    """Some hosts reach it a second after it is back."""
+    master = scene.redis.master
+    await master.kill()
+    await asyncio.sleep(15)
+    for number in numbers:
+        scene.network.cut(number, "redis")
+    await asyncio.sleep(1)
+    await FleetRedis.restart(master)
+    scene.mark("Redis is back")
+    await asyncio.sleep(1)
+    for number in numbers:
+        scene.network.mend(number, "redis")
+
+
+@row("Redis restarts, after 16 s, and the holder reaches it last")
+async def redis_long_holder_last(scene):
+    await restart_out_of_reach(scene, [HOLDER])
+
+
+@row("Redis restarts, after 16 s, and the holder reaches it first")
+async def redis_long_holder_first(scene):
+    await restart_out_of_reach(scene, [OTHER, THIRD])
+
+
 @row("Redis cannot be reached by a host that does not hold, for 14 s")
 async def follower_without_redis(scene):
     await scene.place.cut_redis(OTHER, 14)
