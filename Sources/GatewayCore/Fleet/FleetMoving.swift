@@ -54,7 +54,10 @@ final class FleetMoving {
     let readiness = FleetReadiness(link, own, of: host.map { [$0] } ?? link.roster.heirs(of: own.host))
     self.readiness = readiness
     readiness.start { [weak self] problem in
-      if let problem { self?.finish(.failure(problem)) } else { self?.move(own) }
+      guard let self else { return }
+      guard let problem else { return move(own) }
+      // It has left a moment ago.
+      finish(.failure(host != nil && problem == .nobodyElse ? .mayNotHold : problem))
     }
   }
 

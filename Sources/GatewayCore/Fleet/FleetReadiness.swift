@@ -55,15 +55,22 @@ final class FleetReadiness {
     guard done != nil else { return }
     link.engine.rows(of: link.place.key(.hosts), hosts) { [weak self] outcome in
       guard let self, done != nil else { return }
-      if case .done(let rows) = outcome, rows.contains(where: { isReady($0, FleetHostRow($1)) }) { return finish(nil) }
+      if case .done(let rows) = outcome {
+        let answers = rows.compactMap { answer($0, FleetHostRow($1)) }
+        if answers.contains(true) { return finish(nil) }
+        // Each of them has left meanwhile.
+        if answers.count == hosts.count { return finish(.nobodyElse) }
+      }
       guard link.timers.now < end else { return finish(.noAnswer) }
       link.timers.after(link.settings.lease / 16) { [weak self] in self?.look() }
     }
   }
 
-  /// Whether a host has said since the question that it lives and may hold.
-  private func isReady(_ host: String, _ row: FleetHostRow?) -> Bool {
-    guard let row, let last = before[host], !row.isAdopted, row.details.mayHold else { return false }
-    return (row.life, row.beat) != (last.life, last.beat)
+  /// Whether a host may hold; nil where it has not said since the question that it lives.
+  private func answer(_ host: String, _ row: FleetHostRow?) -> Bool? {
+    guard let row, let last = before[host], !row.isAdopted, (row.life, row.beat) != (last.life, last.beat) else {
+      return nil
+    }
+    return row.details.mayHold
   }
 }
