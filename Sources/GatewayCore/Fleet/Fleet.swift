@@ -23,6 +23,8 @@ final class Fleet {
   var takenName: String? { namesake?.name }
   /// It holds nothing until it is told so.
   private(set) var abstains = false
+  /// The same, or it is about to give away what it has.
+  var leaves: Bool { abstains || retirement != nil }
   /// It ends.
   private(set) var isStopping = false
   /// The version of this gatewayd, for people.

@@ -11,7 +11,7 @@ struct ReloadCall: LocalCall {
     try session.caller.demandAdministrator()
     let gateway = session.gateway
     if gateway.isDraining { throw .draining }
-    let hadLeft = gateway.upstreams.fleet?.abstains == true
+    let hadLeft = gateway.upstreams.fleet?.leaves == true
     switch gateway.reload() {
     case .success(let changed):
       session.reply(id) { out in
