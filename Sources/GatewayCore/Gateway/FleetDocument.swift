@@ -202,13 +202,13 @@ enum FleetDocument {
       $0.member("next", record.flatMap { $0.next.isEmpty ? nil : $0.next })
       $0.member("conversation", Int(clamping: record?.conversation ?? 0))
       $0.key("open")
-      $0.bool(record?.isOpen == true)
+      $0.bool(record?.isOpen == true && link.silence == nil)
       $0.member("epoch", record.flatMap { $0.epoch.isEmpty ? nil : $0.epoch })
       $0.member("version", record?.version.map { Int(clamping: $0) })
       $0.member("hosts", link.roster.presentCount)
       $0.member("objection", link.objection?.detail)
-      $0.member("reason", record?.trouble?.reason.rawValue)
-      $0.member("detail", record?.trouble?.detail)
+      $0.member("reason", record?.trouble?.reason.rawValue ?? link.silence?.reason.rawValue)
+      $0.member("detail", record?.trouble?.detail ?? link.silence?.detail)
     }
   }
 
