@@ -19,7 +19,7 @@ struct FleetCallQueue {
     /// A durable send of a host that died.
     init(_ send: FleetSend) {
       let ack: UInt64? = send.entry.retries == nil ? nil : 0
-      self.init(.adopted(send.name), .write(send.entry.message, ack: ack, row: nil))
+      self.init(.adopted(send.entry.id), .write(send.entry.message, ack: ack, row: nil))
     }
   }
 

@@ -29,7 +29,7 @@ final class FleetCalls {
     self.outcomes = outcomes
     self.confirmed = confirmed
     self.check = check
-    carrier.onEnd = { [weak self] in self?.end($0, $1) }
+    carrier.onEnd = { [weak self] in self?.conclude($0, $1) }
   }
 
   /// The server's machine has everything that was written.
@@ -45,10 +45,10 @@ final class FleetCalls {
 
   /// Does what a call says, as far as it is not done already.
   func perform(_ item: FleetCallQueue.Item) {
-    if case .adopted(let name) = item.sender {
-      guard carrier.admits(name) else { return }
-      // Under another name of its host, it has been written meanwhile.
-      if let outcome = item.sender.sendID.flatMap({ outcomes[$0] }) { return end(name, outcome.end) }
+    if case .adopted(let id) = item.sender {
+      // Its host may have said it meanwhile, also under another name.
+      if let outcome = outcomes[id] { return conclude(id, outcome.end) }
+      guard carrier.admits(id, asks.progress(of: id)) else { return }
     }
     if isWritten(item) { return }
     let before = tap.unsentBytes
@@ -59,7 +59,7 @@ final class FleetCalls {
       isAll = ack == nil
       let number = asks.begin(item.sender, ack: ack)
       tap.write(message, ack: number)
-      if case .adopted(let name) = item.sender { carrier.wrote(name, ack: number) }
+      if case .adopted(let id) = item.sender { carrier.wrote(id) }
     case .enter(let message, let ack, let leave):
       if let problem = check(message, ack != nil) { return refuse(item, problem) }
       isAll = ack == nil
@@ -71,7 +71,10 @@ final class FleetCalls {
       if questions.take(id) != nil { tap.decline(id, why) }
     case .forget(let ack):
       switch item.sender {
-      case .host(let host, _, _, _): if let number = asks.forget(ack, of: host) { tap.forget(ack: number) }
+      case .host(let host, _, _, _):
+        let over = asks.forget(ack, of: host)
+        for number in over.numbers { tap.forget(ack: number) }
+        for id in over.sends { carrier.resume(id) }
       case .holder: tap.forget(ack: ack)
       case .adopted, .gone: break
       }
@@ -81,9 +84,9 @@ final class FleetCalls {
     unseen.append(FleetUnseen.Write(sender: item.sender, isAll: isAll), bytes: max(0, tap.unsentBytes - before))
   }
 
-  /// Whether a durable send of a host has been written already, for an earlier life of the host or for the fleet: the engine
-  /// has lost that, and what becomes of it is told to the life that says it now. What waits for an answer and is said again in
-  /// the same life is a retry, unless the answer is known.
+  /// Whether a durable send of a host has been written already, for an earlier life or another name of the host, or for the
+  /// fleet: what becomes of it is told to the life that says it now. What waits for an answer and is said again in the same
+  /// life is a retry, unless the answer is known.
   private func isWritten(_ item: FleetCallQueue.Item) -> Bool {
     guard item.sender.life != nil, case .write(_, let ack, _) = item.call, let id = item.sender.sendID else {
       return false
@@ -92,7 +95,7 @@ final class FleetCalls {
       if let ack, let reply = outcome.reply(to: ack) { tell(item.sender, reply, outcome.end) }
     } else {
       guard asks.takeOver(item.sender, ack: ack) else { return false }
-      if let name = item.sender.rowName { carrier.letGo(name) }
+      carrier.leave(id, to: item.sender.rowName)
     }
     unseen.append(FleetUnseen.Write(sender: item.sender, isAll: ack == nil))
     return true
@@ -150,7 +153,7 @@ final class FleetCalls {
     case .host(let host, let life, let number, let row):
       replies.tell(host, .refused(number: number, problem), row.map { [$0: end.row] } ?? [:], life: life)
       unseen.append(FleetUnseen.Write(sender: .host(host, life: life, number: number, row: nil), isAll: true))
-    case .adopted(let name): self.end(name, end)
+    case .adopted(let id): conclude(id, end)
     case .gone, .holder: break
     }
   }
@@ -159,27 +162,16 @@ final class FleetCalls {
 
   /// Takes those of the fleet's sends that were not taken before. Returns what is to be done, in its order.
   func take(_ found: [FleetFindings.Item]) -> [FleetCallQueue.Item] {
-    let fresh = carrier.take(found.filter { !isKnown($0.send) }, isUnderWay: { asks.isUnderWay($0.entry.id) })
-    return fresh.map { FleetCallQueue.Item($0) }
+    found.filter { !isKnown($0.send) && carrier.take($0, asks.progress(of: $0.send.entry.id)) }
+      .map { FleetCallQueue.Item($0.send) }
   }
 
-  /// Whether the server has one, though its row says nothing of it: then it is noted there once more.
+  /// Whether what became of one is known, though its row says nothing of it: then it is noted there once more.
   private func isKnown(_ send: FleetSend) -> Bool {
-    guard let outcome = outcomes[send.entry.id] else { return false }
-    replies.note(outcome.end, of: send.name)
+    guard let end = outcomes[send.entry.id]?.end ?? carrier.end(of: send) else { return false }
+    replies.note(end, of: send.name)
     onCarried(send.name)
     return true
-  }
-
-  /// A row of the fleet has its outcome.
-  private func end(_ name: String, _ end: FleetSendEnd) {
-    if let id = FleetSend.parts(of: name)?.id { asks.finish(id) }
-    for number in carrier.finish(name) {
-      _ = asks.take(number)
-      tap.forget(ack: number)
-    }
-    replies.note(end, of: name)
-    onCarried(name)
   }
 
   // MARK: - What becomes of it
@@ -213,7 +205,9 @@ final class FleetCalls {
     case .failed(let id, let error):
       if let ask = asks.take(id) { finish(ask, .failed(error)) }
     case .progressed(let id, let answer):
-      if let ask = asks[id] { tell(ask.sender, .progressed(ask.id, answer)) }
+      if let ask = asks[id] {
+        for ask in [ask] + asks.others(than: ask) { tell(ask.sender, .progressed(ask.id, answer)) }
+      }
     case .answered(let interest, let refusal):
       for host in wants.answered(interest, isAgreed: refusal == nil) {
         replies.tell(host, .answered(interest, refusal: refusal))
@@ -223,8 +217,14 @@ final class FleetCalls {
   }
 
   private func finish(_ ask: FleetAsks.Ask, _ outcome: FleetOutcomes.Outcome) {
+    let others = asks.others(than: ask)
+    tell(ask, outcome)
+    for other in others { tell(other, outcome) }
+    conclude(ask.sender, outcome, others.compactMap(\.sender.rowName))
+  }
+
+  private func tell(_ ask: FleetAsks.Ask, _ outcome: FleetOutcomes.Outcome) {
     if let reply = outcome.reply(to: ask.id) { tell(ask.sender, reply, outcome.end) }
-    conclude(ask.sender, outcome)
   }
 
   /// Tells a host something about a number of its present life, and with it the end of what that was of.
@@ -235,15 +235,23 @@ final class FleetCalls {
     replies.tell(host, reply, ends, life: life)
   }
 
-  /// The server has a durable send, or has refused it.
-  private func conclude(_ sender: FleetSender, _ outcome: FleetOutcomes.Outcome) {
-    guard let id = sender.sendID, let name = sender.rowName else { return }
+  /// The server has a durable send, or has refused it, which its sender is told.
+  /// - Parameter others: names of further rows whose hosts are told.
+  private func conclude(_ sender: FleetSender, _ outcome: FleetOutcomes.Outcome, _ others: [String] = []) {
+    guard let id = sender.sendID else { return }
     outcomes.note(outcome, of: id)
-    if case .adopted = sender { return end(name, outcome.end) }
-    asks.finish(id)
-    // What a host had written itself may be the fleet's by now.
-    carrier.finish(name)
-    onCarried(name)
+    conclude(id, outcome.end, told: others + [sender.rowName].compactMap { $0 })
+  }
+
+  /// A durable send has its outcome: each row that the fleet has of it says so, also under other names of its host.
+  /// - Parameter told: names of rows whose hosts are told by a reply.
+  private func conclude(_ id: String, _ end: FleetSendEnd, told: [String] = []) {
+    for number in asks.finish(id) { tap.forget(ack: number) }
+    for name in carrier.finish(id, end) where !told.contains(name) {
+      replies.note(end, of: name)
+      onCarried(name)
+    }
+    for name in told { onCarried(name) }
   }
 
   // MARK: - Questions of the server
@@ -265,7 +273,9 @@ final class FleetCalls {
     for interest in wants.dropAnswers(of: host) where confirmed.include(interest) { tap.drop(interest) }
     let unanswered = questions.open(of: host).map { FleetCallQueue.Item(.holder, .decline($0, .abandoned)) }
     let drops = wants.interests(of: host).map { FleetCallQueue.Item(.gone(host), .drop($0)) }
-    let forgotten = asks.abandon(host).map { FleetCallQueue.Item(.holder, .forget(ack: $0)) }
+    let over = asks.abandon(host)
+    for id in over.sends { carrier.resume(id) }
+    let forgotten = over.numbers.map { FleetCallQueue.Item(.holder, .forget(ack: $0)) }
     let leaves = rooms.held(by: host).map { entering, leave in
       FleetCallQueue.Item(.gone(host), .leave(leave, of: entering.message))
     }

@@ -1,9 +1,25 @@
 /// One of the durable sends of hosts that died, in one conversation of the holder.
 private struct Carried {
+  enum State: Equatable {
+    /// It waits to be written, or for its turn. May become any other.
+    case queued
+    /// It was written here. May become `left`, `ended`.
+    case written
+    /// It was written for a host that is gone by now. May become `written`, `left`, `ended`.
+    case writtenForHost
+    /// A host that lives has it too, and has it written again by itself. May become `writtenForHost`, `ended`.
+    case left
+    case ended(FleetSendEnd)
+  }
+
+  /// As the first of its rows had it.
   var send: FleetSend
-  /// Nil when it is finished.
-  var asks: [UInt64]? = []
+  /// Of its rows: a host that had another name for a while has left more than one.
+  var names: [String]
+  var state = State.queued
   var timer: Timers.ID?
+
+  var isEnded: Bool { if case .ended = state { true } else { false } }
 }
 
 /// What outlives a conversation about the durable sends of hosts that died, for as long as this host holds: how often each
@@ -18,6 +34,7 @@ final class FleetTries {
   }
 
   private let timers: Timers
+  /// By the ids of the sends, as all here.
   private var writes = IncrementalTable<String, Int>()
   private var suspicions = IncrementalTable<String, Suspicion>()
   /// The first ended first.
@@ -37,17 +54,17 @@ final class FleetTries {
     }
   }
 
-  fileprivate func forget(_ name: String) {
-    conclude(name)
-    (writes[name], suspicions[name]) = (nil, nil)
+  fileprivate func forget(_ id: String) {
+    conclude(id)
+    (writes[id], suspicions[id]) = (nil, nil)
   }
 
-  fileprivate func wrote(_ name: String) { writes[name] = writes(of: name) + 1 }
-  fileprivate func writes(of name: String) -> Int { writes[name] ?? 0 }
+  fileprivate func wrote(_ id: String) { writes[id] = writes(of: id) + 1 }
+  fileprivate func writes(of id: String) -> Int { writes[id] ?? 0 }
 
-  fileprivate func suspicion(of name: String) -> Suspicion? {
-    conclude(name)
-    return suspicions[name]
+  fileprivate func suspicion(of id: String) -> Suspicion? {
+    conclude(id)
+    return suspicions[id]
   }
 
   /// A conversation has ended. What that means for each is noted a portion in a turn, or when it is asked for.
@@ -59,41 +76,41 @@ final class FleetTries {
   }
 
   private func concludePortion() -> Bool {
-    for (name, one) in ended[0].carried.popPiece() { conclude(name, one, ended[0]) }
+    for (id, one) in ended[0].carried.popPiece() { conclude(id, one, ended[0]) }
     if ended[0].carried.isEmpty { ended.removeFirst() }
     return !ended.isEmpty
   }
 
-  private func conclude(_ name: String) {
+  private func conclude(_ id: String) {
     for place in ended.indices {
-      if let one = ended[place].carried.removeValue(forKey: name) { conclude(name, one, ended[place]) }
+      if let one = ended[place].carried.removeValue(forKey: id) { conclude(id, one, ended[place]) }
     }
   }
 
-  private func conclude(_ name: String, _ one: Carried, _ end: Ended) {
+  private func conclude(_ id: String, _ one: Carried, _ end: Ended) {
     timers.cancel(one.timer)
-    guard end.isBlamed, one.asks?.isEmpty == false else { return }
-    var suspicion = suspicions[name] ?? Suspicion()
+    guard end.isBlamed, one.state == .written, one.send.entry.retries != nil else { return }
+    var suspicion = suspicions[id] ?? Suspicion()
     suspicion.linkBroke(at: end.instant)
-    suspicions[name] = suspicion
+    suspicions[id] = suspicion
   }
 }
 
 /// The durable sends of hosts that died, in one conversation of the holder: which of them are to be written, and how often.
-/// It writes nothing itself.
+/// Each is one, by its id, in however many rows the fleet has it. It writes nothing itself.
 final class FleetCarrier {
   private let timers: Timers
   private let tries: FleetTries
   /// In milliseconds since 1970.
   private let wall: () -> Int64
-  /// By the names of their rows: all that were taken in this conversation.
+  /// By their ids: all that were taken in this conversation.
   private var carried = IncrementalTable<String, Carried>()
   /// The suspected ones that are under way.
   private var trying: Set<String> = []
 
   /// One is to be written once more.
   var onDue: (FleetSend) -> Void = { _ in }
-  /// What has become of one.
+  /// What has become of one, by its id.
   var onEnd: (String, FleetSendEnd) -> Void = { _, _ in }
 
   init(_ tries: FleetTries, timers: Timers, wall: @escaping () -> Int64) {
@@ -102,67 +119,96 @@ final class FleetCarrier {
     self.wall = wall
   }
 
-  /// Whether one was taken in this conversation and has no outcome.
-  func hasTaken(_ name: String) -> Bool { carried[name]?.asks != nil }
-
-  /// Takes those of the fleet's sends that were not taken before. Returns what is to be written, in its order.
-  /// - Parameter isUnderWay: whether its host had written one in this conversation before it died.
-  func take(_ found: [FleetFindings.Item], isUnderWay: (FleetSend) -> Bool) -> [FleetSend] {
-    let fresh = found.filter { carried[$0.send.name] == nil }
-    return fresh.filter { take($0, isUnderWay: isUnderWay($0.send)) }.map(\.send)
+  /// Whether a row was taken in this conversation and has no outcome.
+  func hasTaken(_ name: String) -> Bool {
+    guard let id = FleetSend.parts(of: name)?.id, let one = carried[id] else { return false }
+    return !one.isEnded && one.names.contains(name)
   }
 
-  /// Returns whether it is to be written now.
-  private func take(_ item: FleetFindings.Item, isUnderWay: Bool) -> Bool {
-    let send = item.send
-    carried[send.name] = Carried(send: send)
-    if isUnderWay {
-      wait(for: send)
-    } else if let suspicion = tries.suspicion(of: send.name), suspicion.isSuspected {
-      tryLater(send, suspicion)
-    } else if item.givesWay {
-      end(send.name, FleetSendEnd(.dropped, reason: OutboxEntry.coalesced))
-    } else {
-      return true
+  /// What became in this conversation of a send that has a row more.
+  func end(of send: FleetSend) -> FleetSendEnd? {
+    guard let one = carried[send.entry.id], case .ended(let end) = one.state else { return nil }
+    return one.names.contains(send.name) ? nil : end
+  }
+
+  /// Takes one of the fleet's rows, if it was not taken before. Returns whether its send is to be written now.
+  /// - Parameter progress: how far the send is that a host may have had written in this conversation.
+  func take(_ item: FleetFindings.Item, _ progress: FleetAsks.Progress) -> Bool {
+    let (send, id) = (item.send, item.send.entry.id)
+    if let known = carried[id] {
+      if !known.isEnded, !known.names.contains(send.name) { carried[id]?.names.append(send.name) }
+      return false
+    }
+    carried[id] = Carried(send: send, names: [send.name])
+    switch progress {
+    case .awaited: leave(id)
+    case .written: waitForHost(send)
+    case .notWritten:
+      if let suspicion = tries.suspicion(of: id), suspicion.isSuspected {
+        tryLater(send, suspicion)
+      } else if item.givesWay {
+        onEnd(id, FleetSendEnd(.dropped, reason: OutboxEntry.coalesced))
+      } else {
+        return true
+      }
     }
     return false
   }
 
-  /// Whether one that waits may be written now; its time may be over.
-  func admits(_ name: String) -> Bool {
-    guard let carried = carried[name], carried.asks != nil else { return false }
-    guard isOver(carried.send) else { return true }
-    end(name, tries.writes(of: name) == 0 ? FleetSendEnd(.expired) : unanswered(name))
-    return false
+  /// Whether one that waits may be written now; its time may be over, or a host has had it written meanwhile.
+  func admits(_ id: String, _ progress: FleetAsks.Progress) -> Bool {
+    guard let one = carried[id], !one.isEnded else { return false }
+    switch progress {
+    case .awaited:
+      leave(id)
+      return false
+    case .written where one.state == .queued:
+      waitForHost(one.send)
+      return false
+    case .written, .notWritten:
+      guard isOver(one.send) else { return true }
+      onEnd(id, tries.writes(of: id) == 0 ? FleetSendEnd(.expired) : unanswered(id))
+      return false
+    }
   }
 
-  /// One was written, with that number where an acknowledgement is awaited.
-  func wrote(_ name: String, ack: UInt64?) {
-    tries.wrote(name)
-    guard let ack, let send = carried[name]?.send else { return }
-    carried[name]?.asks?.append(ack)
-    if tries.suspicion(of: name)?.isSuspected == true { trying.insert(name) }
+  /// One was written.
+  func wrote(_ id: String) {
+    tries.wrote(id)
+    guard let send = carried[id]?.send else { return }
+    carried[id]?.state = .written
+    guard send.entry.retries != nil else { return }
+    if tries.suspicion(of: id)?.isSuspected == true { trying.insert(id) }
     wait(for: send)
   }
 
-  /// One has its outcome: nobody else says another one. Returns the acknowledgements that are awaited of it.
-  @discardableResult
-  func finish(_ name: String) -> [UInt64] {
-    guard let asks = carried[name]?.asks else { return [] }
-    carried[name]?.asks = nil
-    trying.remove(name)
-    tries.forget(name)
-    timers.cancel(carried[name]?.timer)
-    // The name is all that has to be known of it.
-    carried[name]?.send.entry.message = PreparedMessage(event: "", body: [])
-    return asks
+  /// One has its outcome: nobody else says another one. Returns the names of its rows.
+  func finish(_ id: String, _ end: FleetSendEnd) -> [String] {
+    guard let one = carried[id], !one.isEnded else { return [] }
+    timers.cancel(one.timer)
+    carried[id]?.state = .ended(end)
+    // Its names and its end are all that has to be known of it.
+    carried[id]?.send.entry.message = PreparedMessage(event: "", body: [])
+    trying.remove(id)
+    tries.forget(id)
+    return one.names
   }
 
-  /// Its host has it again, and asks by itself what becomes of it.
-  func letGo(_ name: String) {
-    timers.cancel(carried[name]?.timer)
-    carried[name] = nil
-    trying.remove(name)
+  /// A host that lives has one, and has it written again by itself.
+  /// - Parameter row: the name of its row, which is the host's again; nil where the fleet has all that it knows of.
+  func leave(_ id: String, to row: String? = nil) {
+    guard let one = carried[id], !one.isEnded else { return }
+    timers.cancel(one.timer)
+    trying.remove(id)
+    let names = one.names.filter { $0 != row }
+    guard !names.isEmpty else { return carried[id] = nil }
+    carried[id]?.names = names
+    carried[id]?.state = .left
+  }
+
+  /// No host that lives awaits any more what becomes of one.
+  func resume(_ id: String) {
+    if let one = carried[id], one.state == .left { waitForHost(one.send) }
   }
 
   /// The conversation is over. `isBlamed`: what was under way may be why.
@@ -173,16 +219,16 @@ final class FleetCarrier {
     tries.end(last, isBlamed: isBlamed)
   }
 
-  private func unanswered(_ name: String) -> FleetSendEnd {
-    FleetSendEnd(
-      .lost, reason: tries.suspicion(of: name)?.isSuspected == true ? OutboxEntry.suspected : "ack_timeout")
+  private func unanswered(_ id: String) -> FleetSendEnd {
+    FleetSendEnd(.lost, reason: tries.suspicion(of: id)?.isSuspected == true ? OutboxEntry.suspected : "ack_timeout")
   }
 
   /// What may be why links broke has its turn after a pause, alone as far as it goes.
   private func tryLater(_ send: FleetSend, _ suspicion: Suspicion) {
-    guard tries.writes(of: send.name) <= send.entry.retries ?? 0 else { return end(send.name, unanswered(send.name)) }
-    carried[send.name]?.timer = timers.at(max(suspicion.due ?? timers.now, timers.now)) { [weak self] in
-      guard let self, carried[send.name]?.asks != nil else { return }
+    let id = send.entry.id
+    guard tries.writes(of: id) <= send.entry.retries ?? 0 else { return onEnd(id, unanswered(id)) }
+    carried[id]?.timer = timers.at(max(suspicion.due ?? timers.now, timers.now)) { [weak self] in
+      guard let self, let one = carried[id], !one.isEnded else { return }
       guard trying.isEmpty else { return tryLater(send, Suspicion.known(at: timers.now)) }
       onDue(send)
     }
@@ -190,20 +236,24 @@ final class FleetCarrier {
 
   private func isOver(_ send: FleetSend) -> Bool { send.entry.expires.map { $0 <= wall() } ?? false }
 
+  private func waitForHost(_ send: FleetSend) {
+    carried[send.entry.id]?.state = .writtenForHost
+    wait(for: send)
+  }
+
   private func wait(for send: FleetSend) {
+    let id = send.entry.id
+    timers.cancel(carried[id]?.timer)
     guard send.entry.retries != nil else { return }
-    timers.cancel(carried[send.name]?.timer)
     let limit = send.entry.ackTimeout.map { Duration.milliseconds($0) } ?? Retry.usualAckTimeout
-    carried[send.name]?.timer = timers.after(limit) { [weak self] in self?.waitedEnough(send.name) }
+    carried[id]?.timer = timers.after(limit) { [weak self] in self?.waitedEnough(id) }
   }
 
-  private func waitedEnough(_ name: String) {
-    guard let carried = carried[name], carried.asks != nil else { return }
-    guard tries.writes(of: name) <= carried.send.entry.retries ?? 0, !isOver(carried.send) else {
-      return end(name, unanswered(name))
+  private func waitedEnough(_ id: String) {
+    guard let one = carried[id], !one.isEnded else { return }
+    guard tries.writes(of: id) <= one.send.entry.retries ?? 0, !isOver(one.send) else {
+      return onEnd(id, unanswered(id))
     }
-    onDue(carried.send)
+    onDue(one.send)
   }
-
-  private func end(_ name: String, _ end: FleetSendEnd) { onEnd(name, end) }
 }

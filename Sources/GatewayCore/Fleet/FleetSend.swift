@@ -20,6 +20,9 @@ struct FleetSend: Equatable, Sendable {
     name.firstIndex(of: "/").map { (String(name[..<$0]), String(name[name.index(after: $0)...])) }
   }
 
+  /// That name.
+  static func name(of id: String, from host: String) -> String { "\(host)/\(id)" }
+
   /// Those of the fleet's rows that have no outcome.
   static func waiting(in rows: [String: [UInt8]], of place: FleetPlace) -> [FleetSend] {
     rows.compactMap { name, bytes in

@@ -2,7 +2,7 @@
 enum FleetSender: Equatable {
   /// A host that lives, with the number of the call in the host's life and, of a durable send, its row.
   case host(String, life: UInt64, number: UInt64, row: String?)
-  /// The fleet, for a host that died: a durable send, by the name of its row.
+  /// The fleet, for a host that died: a durable send, by its id.
   case adopted(String)
   /// A host whose life is over, of which something is undone.
   case gone(String)
@@ -12,19 +12,15 @@ enum FleetSender: Equatable {
   /// The life of the host; nil for the fleet's.
   var life: UInt64? { if case .host(_, let life, _, _) = self { life } else { nil } }
 
-  /// The name that the fleet's row has, or would have if the host died; nil of what is no durable send.
+  /// The name that the fleet's row of a durable send would have if its host died; nil of what no host that lives has said.
   var rowName: String? {
-    switch self {
-    case .adopted(let name): name
-    case .host(let host, _, _, let row?): "\(host)/\(row)"
-    case .host(_, _, _, nil), .gone, .holder: nil
-    }
+    if case .host(let host, _, _, let row?) = self { FleetSend.name(of: row, from: host) } else { nil }
   }
 
   /// The id of a durable send, which is the same whoever says it: a host may have another name by now.
   var sendID: String? {
     switch self {
-    case .adopted(let name): FleetSend.parts(of: name)?.id
+    case .adopted(let id): id
     case .host(_, _, _, let row): row
     case .gone, .holder: nil
     }

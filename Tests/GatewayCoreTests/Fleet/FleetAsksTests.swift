@@ -25,7 +25,7 @@ import Testing
     var asks = FleetAsks()
     let number = asks.begin(host(), ack: 4) ?? 0
     let forgotten = [asks.forget(4, of: "c"), asks.forget(4, of: "b"), asks.forget(4, of: "b")]
-    #expect(forgotten == [nil, number, nil])
+    #expect(forgotten == [FleetAsks.Over(), FleetAsks.Over(numbers: [number]), FleetAsks.Over()])
     #expect(asks[number] == nil)
   }
 
@@ -35,9 +35,9 @@ import Testing
     let durable = asks.begin(host(row: "7"), ack: 2) ?? 0
     let other = asks.begin(host("c"), ack: 1) ?? 0
     let over = [asks.abandon("b"), asks.abandon("b")]
-    #expect(over == [[plain], []])
+    #expect(over == [FleetAsks.Over(numbers: [plain], sends: ["7"]), FleetAsks.Over()])
     #expect([plain, durable, other].map { asks[$0] == nil } == [true, false, false])
-    #expect(asks.isUnderWay("7") && !asks.isUnderWay("8"))
+    #expect(asks.progress(of: "7") == .written && asks.progress(of: "8") == .notWritten)
   }
 
   @Test func whatIsUnderWayIsAwaitedByTheLifeThatSaysItAgain() {
@@ -59,8 +59,35 @@ import Testing
     var isTaken = [
       asks.takeOver(host(life: 2, row: "7"), ack: 1), asks.takeOver(host(row: "8"), ack: nil),
     ]
-    asks.finish("8")
+    _ = asks.finish("8")
     isTaken.append(asks.takeOver(host(life: 2, row: "8"), ack: nil))
     #expect(isTaken == [false, true, false])
+  }
+
+  @Test func whatTwoNamesOfAHostSayIsAwaitedByBothThoughTheirLivesHaveTheSameNumber() {
+    var asks = FleetAsks()
+    let number = asks.begin(host("b", row: "7"), ack: 4) ?? 0
+    let isTaken = asks.takeOver(host("b-x", row: "7"), ack: 4)
+    let (first, second) = (
+      FleetAsks.Ask(sender: host("b", row: "7"), id: 4), FleetAsks.Ask(sender: host("b-x", row: "7"), id: 4)
+    )
+    #expect(isTaken && asks[number] == first && asks.others(than: first) == [second])
+    var over = [asks.forget(4, of: "b")]
+    #expect(asks[number] == second && asks.others(than: second) == [] && asks.progress(of: "7") == .awaited)
+    over.append(asks.forget(4, of: "b-x"))
+    #expect(over == [FleetAsks.Over(), FleetAsks.Over(numbers: [number], sends: ["7"])])
+    #expect(asks.progress(of: "7") == .notWritten)
+  }
+
+  @Test func aRetryIsOverWithTheSendThatAnotherNameOfItsHostAwaits() {
+    var asks = FleetAsks()
+    let numbers = [asks.begin(.adopted("7"), ack: 0), asks.begin(.adopted("7"), ack: 0)].compactMap { $0 }
+    let isTaken = asks.takeOver(host("b-x", row: "7"), ack: 4)
+    let ask = asks.take(numbers[0])
+    let rest = asks.finish("7")
+    #expect(isTaken && ask == FleetAsks.Ask(sender: host("b-x", row: "7"), id: 4))
+    #expect(rest == [numbers[1]] && asks[numbers[1]] == nil)
+    let over = [asks.forget(4, of: "b-x"), asks.abandon("b-x")]
+    #expect(over == [FleetAsks.Over(), FleetAsks.Over()])
   }
 }

@@ -8,13 +8,14 @@ import Testing
   private let carrier: FleetCarrier
   private final class Notes { var all: [String] = [] }
   private let notes = Notes()
+  private let sent = FleetSendEnd(.sent)
 
   init() {
     let time = time
     timers = Timers(time: time)
     carrier = FleetCarrier(FleetTries(timers: timers), timers: timers) { time.wallMilliseconds }
     let notes = notes
-    carrier.onDue = { notes.all.append("due \($0.name)") }
+    carrier.onDue = { notes.all.append("due \($0.entry.id)") }
     carrier.onEnd = { notes.all.append("\($1.state) \($0)") }
   }
 
@@ -33,7 +34,8 @@ import Testing
     let found = FleetFindings(FleetSend.waiting(in: rows, of: FleetPlace(fleet: "f", upstream: "u")))
     var taken: [FleetSend] = []
     while !found.isEmpty {
-      taken += carrier.take(found.takePortion(), isUnderWay: { underWay.contains($0.name) })
+      let portion = found.takePortion()
+      taken += portion.filter { carrier.take($0, underWay.contains($0.send.name) ? .written : .notWritten) }.map(\.send)
     }
     return taken.map(\.name)
   }
@@ -56,23 +58,23 @@ import Testing
     let rows = ["b/1": row(1, retries: 3), "b/2": row(2, retries: 3)]
     for _ in 0..<2 {
       #expect(take(rows) == ["b/1", "b/2"])
-      for name in ["b/1", "b/2"] { carrier.wrote(name, ack: 7) }
-      carrier.finish("b/2")
+      for id in ["1", "2"] { carrier.wrote(id) }
+      _ = carrier.finish("2", sent)
       carrier.close(isBlamed: true)
     }
     #expect(take(rows) == ["b/2"])
-    carrier.finish("b/2")
+    _ = carrier.finish("2", sent)
     #expect(pass(0) == [])
-    #expect(pass(1) == ["due b/1"])
-    carrier.wrote("b/1", ack: 8)
+    #expect(pass(1) == ["due 1"])
+    carrier.wrote("1")
     carrier.close(isBlamed: true)
     #expect(take(["b/1": row(1, retries: 3)]) == [])
     #expect(pass(4) == [])
-    #expect(pass(1) == ["due b/1"])
-    carrier.wrote("b/1", ack: 9)
+    #expect(pass(1) == ["due 1"])
+    carrier.wrote("1")
     carrier.close(isBlamed: true)
     #expect(take(["b/1": row(1, retries: 3)]) == [])
-    #expect(notes.all == ["lost b/1"])
+    #expect(notes.all == ["lost 1"])
   }
 
   @Test func thousandsThatWereUnderWayAtABreakCountAsSuchBeforeTheyWereGoneThrough() {
@@ -80,14 +82,14 @@ import Testing
     for _ in 0..<2 {
       let taken = take(rows)
       #expect(taken.count == rows.count)
-      for name in taken { carrier.wrote(name, ack: 7) }
+      for number in 1...1_000 { carrier.wrote("\(number)") }
       carrier.close(isBlamed: true)
     }
     #expect(timers.count > 0)
     #expect(take(rows) == [])
     // Goes through all of them.
     for _ in 0..<100 { #expect(pass(0) == []) }
-    #expect(Set(pass(1)) == Set(rows.keys.map { "due \($0)" }))
+    #expect(Set(pass(1)) == Set((1...1_000).map { "due \($0)" }))
   }
 
   @Test func theEndOfAConversationWithThousandsCancelsTheirTimersInPortions() {
@@ -113,35 +115,61 @@ import Testing
   @Test func anOlderSendWithTheSameValueGivesWay() {
     let rows = [
       "b/1": row(1, coalesce: "v"), "b/2": row(2, coalesce: "v"), "b/3": row(3, owner: 2, coalesce: "v"),
-      "c/1": row(1, coalesce: "v"),
+      "c/4": row(1, coalesce: "v"),
     ]
-    #expect(take(rows) == ["b/2", "b/3", "c/1"])
-    #expect(pass(0) == ["dropped b/1"])
+    #expect(take(rows) == ["b/2", "b/3", "c/4"])
+    #expect(pass(0) == ["dropped 1"])
   }
 
   @Test func whatItsHostHasWrittenIsWaitedForAndThenTriedAgain() {
     #expect(take(["b/1": row(1, retries: 1)], underWay: ["b/1"]) == [])
-    #expect(pass(1) == ["due b/1"])
-    carrier.wrote("b/1", ack: 7)
-    #expect(pass(1) == ["due b/1"])
-    carrier.wrote("b/1", ack: 8)
-    #expect(carrier.finish("b/1") == [7, 8])
-    #expect(carrier.finish("b/1") == [])
+    #expect(pass(1) == ["due 1"])
+    carrier.wrote("1")
+    #expect(pass(1) == ["due 1"])
+    carrier.wrote("1")
+    #expect(carrier.finish("1", sent) == ["b/1"])
+    #expect(carrier.finish("1", sent) == [])
     #expect(pass(2) == [])
   }
 
   @Test func whatIsNotAcknowledgedIsLostAfterItsRetries() {
     #expect(take(["b/1": row(1, retries: 0)]) == ["b/1"])
-    #expect(carrier.admits("b/1"))
-    carrier.wrote("b/1", ack: 7)
-    #expect(pass(1) == ["lost b/1"])
+    #expect(carrier.admits("1", .notWritten))
+    carrier.wrote("1")
+    #expect(pass(1) == ["lost 1"])
   }
 
   @Test func whatHasExpiredIsNotWritten() {
     #expect(take(["b/1": row(1, ttl: 500), "b/2": row(2, ttl: 5_000)]) == ["b/1", "b/2"])
     time.wallMilliseconds += 1_000
-    #expect(!carrier.admits("b/1"))
-    #expect(carrier.admits("b/2"))
-    #expect(pass(0) == ["expired b/1"])
+    #expect(!carrier.admits("1", .notWritten))
+    #expect(carrier.admits("2", .notWritten))
+    #expect(pass(0) == ["expired 1"])
+  }
+
+  @Test func aSendThatTheFleetHasUnderTwoNamesOfItsHostIsOne() {
+    #expect(take(["b/1": row(1, retries: 1), "b-x/1": row(1, retries: 1)]) == ["b/1"])
+    #expect(take(["b-y/1": row(1, retries: 1)]) == [])
+    carrier.wrote("1")
+    // One timer for all of them.
+    #expect(pass(1) == ["due 1"])
+    #expect(["b/1", "b-x/1", "b-y/1"].allSatisfy { carrier.hasTaken($0) })
+    #expect(carrier.finish("1", sent) == ["b/1", "b-x/1", "b-y/1"])
+    #expect(!carrier.hasTaken("b-x/1") && take(["b-z/1": row(1, retries: 1)]) == [])
+    #expect(pass(5) == [])
+  }
+
+  @Test func whatAHostThatLivesAwaitsUnderAnotherNameHasNoTimerUntilItDoesNot() {
+    #expect(take(["b/1": row(1, retries: 1)]) == ["b/1"])
+    #expect(!carrier.admits("1", .awaited))
+    #expect(pass(5) == [])
+    carrier.resume("1")
+    #expect(pass(1) == ["due 1"])
+    #expect(carrier.admits("1", .written))
+    carrier.wrote("1")
+    carrier.leave("1", to: "b-x/1")
+    #expect(pass(5) == [] && carrier.hasTaken("b/1"))
+    carrier.leave("1", to: "b/1")
+    #expect(!carrier.hasTaken("b/1"))
   }
 }

@@ -158,4 +158,116 @@ import Testing
     #expect(sink.takeAll() == ["kept"])
     #expect(scene.store.rows(of: scene.place.key(.adopted)) == [:])
   }
+
+  // MARK: - Sends that the fleet has under two names of their host
+
+  /// The fleet adopts rows of the send `1`.
+  /// - Parameter retries: nil asks the server for no acknowledgement; else it is awaited for a second.
+  private func adopt(_ names: [String], retries: UInt64? = nil) {
+    var fields = FleetFields()
+    PreparedMessage(event: "m", body: Array("kept".utf8)).add(to: &fields)
+    if let retries {
+      fields.add("r", retries)
+      fields.add("l", "1000")
+    }
+    for name in names { scene.store.set(scene.place.key(.adopted), name, FleetBoxRow.waiting(fields).bytes) }
+    rig.carry(names.compactMap { FleetSend(name: $0, fields, place: scene.place) })
+  }
+
+  /// Lets time pass in which it may write.
+  private func wait(_ milliseconds: Int64) {
+    rig.mayWrite()
+    scene.turn(by: .milliseconds(milliseconds))
+    rig.mayWrite()
+  }
+
+  private func box(_ host: String) -> [String: [UInt8]] { scene.store.rows(of: scene.place.key(.box(host: host))) }
+  private var adopted: [String: [UInt8]] { scene.store.rows(of: scene.place.key(.adopted)) }
+
+  @Test func aSendThatTheFleetHasUnderTwoNamesOfItsHostIsWrittenOnceAndBothRowsSaySo() {
+    rig.mayWrite()
+    // Nothing has left when the second one has its turn.
+    sink.cost = 10
+    adopt(["b/1", "b-x/1"])
+    wait(50)
+    #expect(sink.takeAll() == ["kept"] && adopted.count == 2)
+    sink.unsentBytes = 0
+    wait(50)
+    let sent = ["1": FleetSendEnd(.sent).row.bytes]
+    #expect(adopted == [:] && box("b") == sent && box("b-x") == sent)
+    #expect(sink.takeAll() == [])
+  }
+
+  @Test func aSendThatTheFleetHasUnderTwoNamesOfItsHostIsTriedAsOftenAsOne() {
+    rig.mayWrite()
+    adopt(["b/1", "b-x/1"], retries: 1)
+    wait(1_500)
+    #expect(sink.takeAll() == ["kept acknowledged", "kept acknowledged"])
+    writer.heard(reply: .acknowledged(sink.acks[0], RemoteAnswer([1])))
+    wait(2_000)
+    let acknowledged = ["1": FleetSendEnd(.acked, answer: RemoteAnswer([1]).args).row.bytes]
+    #expect(adopted == [:] && box("b") == acknowledged && box("b-x") == acknowledged)
+    #expect(sink.takeAll() == [] && sink.forgotten == [sink.acks[1]])
+  }
+
+  @Test func theOutcomeOfASendIsThatOfARowThatIsAdoptedAfterwardsUnderAnotherName() {
+    rig.mayWrite()
+    adopt(["b/1"], retries: 0)
+    wait(1_500)
+    adopt(["b-x/1"], retries: 0)
+    wait(1_500)
+    let lost = ["1": FleetSendEnd(.lost, reason: "ack_timeout").row.bytes]
+    #expect(sink.takeAll() == ["kept acknowledged"])
+    #expect(adopted == [:] && box("b") == lost && box("b-x") == lost)
+  }
+
+  @Test func whatAHostAwaitsUnderItsNewNameIsNotTriedAgainForItsOldOne() {
+    rig.mayWrite()
+    rig.say(1, "kept", host: "b-x", ack: 4, row: "1")
+    adopt(["b/1"], retries: 3)
+    wait(5_000)
+    #expect(sink.takeAll() == ["kept acknowledged"])
+    writer.heard(reply: .acknowledged(sink.acks[0], RemoteAnswer([1])))
+    wait(50)
+    #expect(rig.told("b-x").contains(.acknowledged(4, RemoteAnswer([1]))))
+    #expect(adopted == [:] && box("b") == ["1": FleetSendEnd(.acked, answer: RemoteAnswer([1]).args).row.bytes])
+  }
+
+  @Test func whatTheFleetHasWrittenIsNotTriedAgainOnceItsHostAwaitsItUnderItsNewName() {
+    rig.mayWrite()
+    adopt(["b/1"], retries: 3)
+    rig.say(1, "kept", host: "b-x", ack: 4, row: "1")
+    wait(5_000)
+    #expect(sink.takeAll() == ["kept acknowledged"])
+    writer.heard(reply: .acknowledged(sink.acks[0], RemoteAnswer([1])))
+    wait(50)
+    #expect(rig.told("b-x").contains(.acknowledged(4, RemoteAnswer([1]))))
+    #expect(adopted == [:] && box("b") == ["1": FleetSendEnd(.acked, answer: RemoteAnswer([1]).args).row.bytes])
+  }
+
+  @Test func whatAHostAwaitedUnderItsNewNameIsTriedAgainForItsOldOneWhenTheHostIsGone() {
+    rig.mayWrite()
+    rig.say(1, "kept", host: "b-x", ack: 4, row: "1")
+    adopt(["b/1"], retries: 1)
+    wait(2_000)
+    writer.noteLife(2, of: "b-x")
+    adopt(["b-x/1"], retries: 1)
+    wait(1_500)
+    #expect(sink.takeAll() == ["kept acknowledged", "kept acknowledged"])
+    writer.heard(reply: .acknowledged(sink.acks[1], RemoteAnswer([1])))
+    wait(50)
+    #expect(adopted == [:] && box("b").count == 1 && box("b") == box("b-x"))
+  }
+
+  @Test func aSendThatTwoDaemonsHaveIsWrittenOnceAndBothAreAnswered() {
+    rig.mayWrite()
+    rig.say(1, "kept", host: "b", ack: 4, row: "1")
+    // The number of its life is the same.
+    rig.say(1, "kept", host: "b-x", ack: 9, row: "1")
+    #expect(sink.takeAll() == ["kept acknowledged"])
+    writer.heard(reply: .acknowledged(sink.acks[0], RemoteAnswer([1])))
+    wait(50)
+    #expect(rig.told("b").contains(.acknowledged(4, RemoteAnswer([1]))))
+    #expect(rig.told("b-x").contains(.acknowledged(9, RemoteAnswer([1]))))
+  }
 }

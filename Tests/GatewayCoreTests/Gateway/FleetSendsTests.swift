@@ -107,6 +107,22 @@ import Testing
     #expect(fleet.written("a") == ["one []", "two []"])
   }
 
+  @Test func sendsThatTheFleetHasUnderTwoNamesOfAHostThatDiedAreWrittenOnce() {
+    for name in ["b/x-1", "b/x-2", "b-y/x-1", "b-y/x-2"] {
+      var fields = FleetFields()
+      fields.add("i", name.hasSuffix("1") ? 1 : 2)
+      PreparedMessage(event: "e", body: Array("[]".utf8)).add(to: &fields)
+      fleet.store.set(fleet.place.key(.adopted), name, FleetBoxRow.waiting(fields).bytes)
+    }
+    fleet.start("a")
+    fleet.turn(by: .seconds(5))
+    fleet.accept("a")
+    #expect(fleet.written("a").count == 2)
+    #expect(fleet.rows(.adopted) == [])
+    #expect(fleet.rows(.box(host: "b")) == ["finished", "finished"])
+    #expect(fleet.rows(.box(host: "b-y")) == ["finished", "finished"])
+  }
+
   @Test func aHostThatComesBackBeforeItsSendsAreWrittenLeavesThemToTheOther() {
     leaveSends()
     fleet.turn(by: .seconds(45))
