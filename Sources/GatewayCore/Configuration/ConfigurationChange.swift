@@ -34,6 +34,11 @@ public struct ConfigurationChange: Equatable, Sendable {
 
   var isEmpty: Bool { names.isEmpty }
 
+  /// Whether sends that wait may mean another connection by it, or may not be sent any more, or again.
+  var concernsSends: Bool {
+    !(added.isEmpty && removed.isEmpty && changed.isEmpty) || tables.contains { $0 == "defaults" || $0 == "access" }
+  }
+
   /// What `reload` answers: the name of every upstream added, removed or changed, then the other tables in brackets.
   public var names: [String] { (added + removed + changed).sorted() + tables.map { "[\($0)]" } }
 }

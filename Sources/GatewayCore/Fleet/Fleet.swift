@@ -41,6 +41,8 @@ final class Fleet {
   /// The order to give up everything that is under way.
   private var retirement: FleetRetirement?
 
+  /// It takes part in an upstream in which it did not before.
+  var onJoin: (FleetPlace) -> Void = { _ in }
   /// What becomes of a durable send of this host.
   var onSend: (FleetPlace, FleetBox.News) -> Void = { _, _ in }
   /// Asked of a durable send, by its number, before a copy of it goes that the fleet shares no longer: calls back, at once or
@@ -150,6 +152,7 @@ final class Fleet {
     }
     let member = Member(link: link, holder: holder)
     members[place] = member
+    onJoin(place)
     return member
   }
 

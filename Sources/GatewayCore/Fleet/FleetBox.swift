@@ -62,6 +62,9 @@ final class FleetBox {
   /// The engine did not remove some of what is leaving: it is asked again with the next sign of life.
   private var isRemovalRefused = false
   private var state = State.absent
+  /// Whether it has all that its host carries. Before, none of it can be told from what the host does not know, nor what was
+  /// adopted from what is new.
+  private var isFilled = true
   /// Tells answers apart that came too late: it grows wherever `state` becomes `absent` or `settling`.
   private var round = 0
   /// Rows that are looked for in one go.
@@ -102,12 +105,21 @@ final class FleetBox {
   /// The name of a row, where it is one.
   func name(of number: UInt64) -> String? { rows[number]?.name }
 
+  /// All that its host carries already is put from now on, until it is `filled`: nothing is looked for, and none is written.
+  func beginFilling() { isFilled = false }
+
+  func filled() {
+    guard !isFilled else { return }
+    isFilled = true
+    settleAgain()
+  }
+
   /// A durable send, before it is written for the first time: by the name that its fields say, which is unique for all
   /// time. One that is here already stays as it is.
-  func put(_ number: UInt64, _ fields: FleetFields) {
+  func put(_ number: UInt64, _ fields: @autoclosure () -> FleetFields) {
     let known = rows[number]
     guard known == nil || known?.place == .withheld else { return }
-    let name = rows.add(number, fields, .fresh)
+    let name = rows.add(number, fields(), .fresh)
     if leaving.contains(name), !returned.contains(name) { rows.noteAgain(number) }
     leaving.keep(name)
     if let last = lastPut, number <= last { lastPut = number > 0 ? number - 1 : nil }
@@ -290,7 +302,7 @@ final class FleetBox {
   /// Looks where each row is.
   private func settle(in life: UInt64) {
     beginRound(.settling(life: life))
-    settle(behind: nil, upTo: rows.last)
+    if isFilled { settle(behind: nil, upTo: rows.last) }
   }
 
   /// The same once more in the present life: what was not read is read then.

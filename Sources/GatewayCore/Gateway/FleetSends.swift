@@ -16,6 +16,15 @@ final class FleetSends: OutboxCopies {
     relay.numberByClock()
     fleet.onSend = { [weak self] in self?.heard($1, of: $0) }
     fleet.whenNeedless = { [weak self] in self?.whenNeedless($0, $1) ?? $1() }
+    fleet.onJoin = { [weak self] in self?.joined($0) }
+  }
+
+  /// What is carried already is to be in the box before anything is written by way of it.
+  private func joined(_ place: FleetPlace) {
+    guard let box = fleet.link(of: place)?.box else { return }
+    box.beginFilling()
+    let target = OutboxTarget(name: .upstream(place.upstream), namespace: place.namespace)
+    relay.keepCopies(to: target) { [weak box] in box?.filled() }
   }
 
   private func box(of target: OutboxTarget) -> FleetBox? {

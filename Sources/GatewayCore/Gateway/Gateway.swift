@@ -238,7 +238,7 @@ public final class Gateway {
       return .failure(problems)
     case .success(let fresh):
       let change = ConfigurationChange(from: configuration, to: fresh, startedWith: startSettings)
-      apply(fresh)
+      apply(fresh, change)
       note(.reloaded(change))
       return .success(change.names)
     }
@@ -247,24 +247,23 @@ public final class Gateway {
   /// What was allowed when it began may not be any more: that is looked at before anything is done with new settings
   /// for programs that may not. Thousands of connections get their settings in later turns, and what depends on these
   /// follows.
-  private func apply(_ fresh: Configuration) {
+  private func apply(_ fresh: Configuration, _ change: ConfigurationChange) {
     configuration = fresh
     clients.adopt(fresh.limits.sharedClients)
     quotas.adopt(fresh.quotas)
     seams.memory.adopt(fresh.limits)
     upstreams.adopt(fresh)
     clients.checkRights()
-    upstreams.checkSenders()
-    upstreams.adoptSettings { [reference] in reference.object?.settingsAreAdopted() }
+    if change.concernsSends { upstreams.checkSenders() }
+    upstreams.adoptSettings { [reference] in reference.object?.settingsAreAdopted(change) }
   }
 
-  private func settingsAreAdopted() {
+  private func settingsAreAdopted(_ change: ConfigurationChange) {
     guard !isClosed else { return }
     upstreams.joinFleet()
     relay.outbox.adopt(configuration.outbox)
     upstreams.adoptHistories()
-    relay.placeAll()
-    relay.keepCopies()
+    if change.concernsSends { relay.placeAll() }
     connectKept()
   }
 

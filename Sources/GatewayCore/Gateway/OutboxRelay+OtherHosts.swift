@@ -3,11 +3,32 @@ extension OutboxRelay {
   /// A connection carries an entry that lasts.
   func keepCopy(of record: OutboxRecord) { outbox.copies?.keep(record.entry) }
 
-  /// Copies all that is carried, where there may be a place for it that was none before.
-  func keepCopies() {
-    guard outbox.copies != nil else { return }
-    for record in outbox.unfinished where record.isCommitted && record.connection != nil { keepCopy(of: record) }
+  /// Copies all that is carried to a target for which there is a place now that was none before, a portion in each turn from
+  /// the next one on, and then calls `done`. What is carried later is copied then.
+  func keepCopies(to target: OutboxTarget, then done: @escaping () -> Void) {
+    keepCopies(of: outbox.usage.allLines.filter { $0.target == target }[...], from: 0, then: done)
   }
+
+  private func keepCopies(of lines: ArraySlice<OutboxLine>, from number: UInt64, then done: @escaping () -> Void) {
+    guard !lines.isEmpty else { return done() }
+    timers.after(.zero) { [reference] in reference.object?.keepPortion(of: lines, from: number, then: done) }
+  }
+
+  private func keepPortion(of lines: ArraySlice<OutboxLine>, from number: UInt64, then done: @escaping () -> Void) {
+    guard let line = lines.first else { return done() }
+    var (next, portion) = (number, Portion(Self.copiedAtOnce, timers))
+    while portion.takesMore() {
+      guard let record = line.reader(from: next)?.record else {
+        return keepCopies(of: lines.dropFirst(), from: 0, then: done)
+      }
+      if record.connection != nil { keepCopy(of: record) }
+      next = record.entry.number + 1
+    }
+    keepCopies(of: lines, from: next, then: done)
+  }
+
+  /// Entries that are copied in one turn, at most.
+  static let copiedAtOnce = 256
 
   /// Another host writes an entry from now on, because this one was taken for dead.
   func leaveElsewhere(_ number: UInt64) {

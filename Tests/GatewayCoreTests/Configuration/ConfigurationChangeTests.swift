@@ -34,6 +34,15 @@ struct ConfigurationChangeTests {
     #expect(change.names == ["a", "b", "c", "d"])
   }
 
+  @Test func sendsThatWaitAreConcernedByUpstreamsAndRightsAlone() {
+    #expect(!change { _ in }.concernsSends)
+    #expect(!change { $0.outbox.keepEntries += 1 }.concernsSends)
+    #expect(change { $0.upstreams["a"]?.settings.fleet = true }.concernsSends)
+    #expect(change { $0.upstreams["a"] = nil }.concernsSends)
+    #expect(change { $0.adhoc.toggle() }.concernsSends)
+    #expect(change { $0.access = [AccessRule(subject: .user(7), upstreams: [], allow: [.send])] }.concernsSends)
+  }
+
   @Test func otherAddressIsAChange() {
     #expect(change { $0.upstreams["a"]?.url.path = "/admin" }.changed == ["a"])
   }

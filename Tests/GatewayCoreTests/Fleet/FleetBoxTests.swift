@@ -397,6 +397,23 @@ import Testing
     #expect(takeNotes() == ["boxed 1", "boxed 2", "boxed 3"])
   }
 
+  @Test func whatWasAdoptedIsFoundThoughItsHostPutsAllThatItHasInPortions() {
+    let scene = FleetScene()
+    for number in [7, 8] { scene.store.set(adopted, "a/\(number)", FleetBoxRow.waiting(FleetFields()).bytes) }
+    let link = FleetLink(scene.settings, engine: scene.engine, timers: scene.timers)
+    var news: [FleetBox.News] = []
+    link.box.onNews = { news.append($0) }
+    link.box.beginFilling()
+    link.box.put(7, FleetFields())
+    scene.turn(by: .seconds(1))
+    #expect(link.life != nil && link.speakingLife == nil)
+    link.box.put(8, FleetFields())
+    link.box.filled()
+    scene.turn(by: .seconds(1))
+    #expect(news == [.boxed(7), .adopted(7), .boxed(8), .adopted(8)])
+    #expect(scene.store.rows(of: box) == [:])
+  }
+
   @Test func manySendsArePutInPortions() {
     scene.engine.way.delay = 5...5
     let count = FleetBox.putLimit.count

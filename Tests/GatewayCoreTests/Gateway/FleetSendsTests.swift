@@ -304,6 +304,35 @@ import Testing
     #expect(fleet.written("b") == ["one []"])
   }
 
+  @Test func manySendsThatWaitWhenTheirUpstreamComesIntoTheFleetAreCopiedInPortions() throws {
+    begin()
+    fleet.hosts["a"]?.upstream.channel.fail(.closed)
+    let host = try #require(fleet.hosts["b"])
+    host.reload { $0.upstreams["chat"]?.settings.fleet = false }
+    fleet.turn(by: .seconds(1))
+    let client = host.client()
+    let count = OutboxRelay.copiedAtOnce * 2 + 1
+    for number in 1...count {
+      client.call("send", #"{"upstream":"chat","event":"e","delivery":"durable"}"#, id: number)
+      if number.isMultiple(of: 100) { fleet.turn(by: .milliseconds(10)) }
+    }
+    fleet.turn(by: .milliseconds(10))
+    let numbers = host.gateway.relay.outbox.unfinished.map(\.entry.number)
+    #expect(numbers.count == count)
+    host.reload { $0.upstreams["chat"]?.settings.fleet = true }
+    let box = try #require(host.gateway.upstreams.fleet?.link(of: fleet.place)?.box)
+    func copied() -> Int { numbers.count { box.name(of: $0) != nil } }
+    var portions: [Int] = []
+    for _ in 0..<100 where copied() < count {
+      let before = copied()
+      host.timers.fire()
+      if copied() > before { portions.append(copied() - before) }
+    }
+    #expect(portions == [OutboxRelay.copiedAtOnce, OutboxRelay.copiedAtOnce, 1])
+    fleet.turn(by: .seconds(2))
+    #expect(fleet.rows(.box(host: "b")).count == count)
+  }
+
   @Test func aSendOfAnUpstreamThatLeavesTheFleetWhileThatIsNotReachedIsWrittenOnce() {
     begin()
     fleet.hosts["a"]?.upstream.channel.fail(.closed)

@@ -76,6 +76,16 @@ import Testing
     #expect(outbox.unfinished.compactMap { $0.command.map(ObjectIdentifier.init) } == before)
   }
 
+  @Test func aReloadThatConcernsNoSendsLooksAtNone() {
+    let client = harness.client(uid: Self.alice)
+    _ = send(client, "a", Self.durable, to: #""url":"http://other.example""#)
+    let before = harness.urls.count
+    reload { $0.limits.sendQueue += 1 }
+    #expect(harness.urls.count == before)
+    reload { $0.access = [Self.rule(Self.alice, "chat", [.send])] }
+    #expect(harness.urls.count > before)
+  }
+
   @Test func aRightThatManyQueuedSendsLoseEndsThemAPortionAtATimeAndNoneIsWritten() {
     let harness = GatewayHarness { $0.limits.sendQueue = 10_000 }
     let client = harness.client(uid: Self.alice)
