@@ -26,6 +26,8 @@ struct FleetCallQueue {
   /// What hosts may have waiting here, in calls and in bytes: beyond it the rest stays in the engine.
   static let limit = (count: 65_536, bytes: 64 << 20)
 
+  private static let droppedAtOnce = 2_048
+
   private var items = Ring<Item>()
   private var bytes = 0
 
@@ -38,6 +40,11 @@ struct FleetCallQueue {
   mutating func append(_ item: Item) {
     items.append(item)
     bytes += item.byteCount
+  }
+
+  /// Takes out the first ones, which nobody waits for any more: as many as one turn has time for.
+  mutating func dropPortion() {
+    for _ in 0..<min(Self.droppedAtOnce, items.count) { _ = popFirst() }
   }
 
   mutating func popFirst() -> Item? {

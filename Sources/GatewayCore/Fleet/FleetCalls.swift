@@ -35,6 +35,9 @@ final class FleetCalls {
   /// The server's machine has everything that was written.
   var isQuiet: Bool { unseen.isEmpty }
 
+  /// The link ends: what it has not given to the server's machine by now never gets there.
+  func linkEnds() { unseen.end(unsent: tap.unsentBytes) }
+
   /// The conversation is over. `isBlamed`: what was under way may be why.
   func close(isBlamed: Bool) {
     carrier.close(isBlamed: isBlamed)
@@ -177,10 +180,13 @@ final class FleetCalls {
   // MARK: - What becomes of it
 
   /// What the link has taken by now is written, as far as the server's machine has it. Returns of how much that was noted.
-  @discardableResult
-  func noteSeen(atMost limit: Int) -> Int {
+  func noteSeen(atMost limit: Int) -> Int { noteSeen(atMost: limit, unsent: tap.unsentBytes) }
+
+  /// The same of what it had when the link ended; of nothing where that was not said.
+  func noteLast(atMost limit: Int) -> Int { unseen.lastUnsent.map { noteSeen(atMost: limit, unsent: $0) } ?? 0 }
+
+  private func noteSeen(atMost limit: Int, unsent: Int) -> Int {
     var count = 0
-    let unsent = tap.unsentBytes
     var numbers: [String: (life: UInt64, last: UInt64)] = [:]
     var ends: [String: [String: FleetBoxRow]] = [:]
     while count < limit, let write = unseen.takeSeen(unsent: unsent) {

@@ -19,6 +19,8 @@ final class FleetHolder {
   private(set) var writer: FleetWriter?
   /// The conversation that is being closed in order: its hosts know how far their calls were written, and none is any more.
   private var settled: UInt64?
+  /// Of the last one, until what the server's machine had of it is noted.
+  private var endingWriter: FleetWriter?
   private var readUp = FleetUpPlace()
   /// Entries that were taken since the engine last forgot some.
   private var taken = (count: 0, bytes: 0)
@@ -186,6 +188,7 @@ final class FleetHolder {
     if let top = beaten.up, readUp.isBackAtStart(behind: top), let writer, writer.isReading, !writer.isFull { readOn() }
     publisher.heal()
     writer?.heal()
+    endingWriter?.heal()
     // It was not known yet when the beat was sent.
     tellTrouble()
   }
@@ -235,6 +238,7 @@ final class FleetHolder {
   }
 
   private func end() {
+    endingWriter?.finish()
     publisher.end()
     closeWriter()
     adoption.end()
@@ -252,8 +256,8 @@ final class FleetHolder {
     drain.begin()
   }
 
-  /// The server's machine has everything that was written.
-  private var isQuiet: Bool { writer?.isQuiet != false && (tap?.unsentBytes ?? 0) == 0 }
+  /// The server's machine has everything that was written, and that is noted.
+  private var isQuiet: Bool { endingWriter == nil && writer?.isQuiet != false && (tap?.unsentBytes ?? 0) == 0 }
 
   /// Nor do the hosts wait to hear of it, as far as they can.
   private var isDrained: Bool {
@@ -276,6 +280,8 @@ final class FleetHolder {
   // MARK: - The conversation with the server
 
   func opened(_ tap: FleetTap) {
+    // A server that is reached at once is not kept waiting for what is left of the last conversation.
+    endingWriter?.finish()
     self.tap = tap
     reach.settle()
     let goesOn = tap.isRecovered && !publisher.epoch.isEmpty
@@ -342,7 +348,7 @@ final class FleetHolder {
 
   /// What the server's machine has by now is written, and in no later conversation once more.
   func ends(_ tap: FleetTap) {
-    if tap === self.tap { writer?.noteAllSeen() }
+    if tap === self.tap { writer?.linkEnds() }
   }
 
   func ended(_ tap: FleetTap, _ failure: UpstreamFailure?) {
@@ -351,8 +357,9 @@ final class FleetHolder {
     if holds { reach.lost() }
     // What it has heard since then may be on its way to the hosts, who were told before how far their calls were written.
     let isSettled = failure == nil && writer.map { $0.conversation == settled && $0.maySettle } ?? false
-    closeWriter(failure)
-    publisher.ended(failure ?? ownEnd, isSettled: isSettled)
+    let end = failure ?? ownEnd
+    // Hosts take for lost what they have not been told by then.
+    closeWriter(failure) { [weak self] in self?.publisher.ended(end, isSettled: isSettled) }
     // The next conversation goes on behind what was said to the hosts, and not behind what was heard here.
     if let known = connector.resumption, holds, !publisher.offset.isEmpty {
       connector.resumption = Resumption(session: known.session, offset: publisher.offset)
@@ -364,11 +371,17 @@ final class FleetHolder {
     if case .leaving = lease.state { .linkGivenAway } else { UpstreamFailure(.fleet, "the holder closed its link") }
   }
 
-  private func closeWriter(_ failure: UpstreamFailure? = nil) {
-    writer?.close(failure)
-    writer = nil
+  /// `done` is called when what the server's machine had is noted: at once, unless that is much.
+  private func closeWriter(_ failure: UpstreamFailure? = nil, _ done: @escaping () -> Void = {}) {
+    let closed = writer
+    (writer, endingWriter) = (nil, closed)
     adoption.closed()
     engine.readNoMore(place.key(.up), for: self)
+    guard let closed else { return done() }
+    closed.close(failure) { [weak self] in
+      self?.endingWriter = nil
+      done()
+    }
   }
 }
 
@@ -384,6 +397,7 @@ extension FleetHolder: FleetEngineReceiver {
     readUp.go(to: .start)
     publisher.engineLost()
     writer?.engineLost()
+    endingWriter?.engineLost()
     runner.tell(.lost)
   }
 

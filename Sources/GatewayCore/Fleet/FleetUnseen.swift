@@ -15,6 +15,8 @@ struct FleetUnseen {
   private var writes = Ring<Marked>()
   /// Bytes that the link was given and did not take at once.
   private var given = 0
+  /// Bytes that the link had not taken when it ended; nil before.
+  private(set) var lastUnsent: Int?
 
   /// The server's machine has everything.
   var isEmpty: Bool { writes.isEmpty }
@@ -25,6 +27,9 @@ struct FleetUnseen {
     given += bytes
     writes.append(Marked(write: write, mark: given))
   }
+
+  /// The link ends.
+  mutating func end(unsent: Int) { lastUnsent = unsent }
 
   /// The first one, where the server's machine has it by now.
   /// - Parameter unsent: bytes that the link has not taken.

@@ -2,11 +2,14 @@
 /// in a turn. It lives for one conversation.
 final class FleetWriter {
   private enum State {
-    /// Calls of hosts are not taken before the fleet's rows are. May become `reading` or `over`.
+    /// Calls of hosts are not taken before the fleet's rows are. May become `reading` or `ending`.
     case opening
-    /// May become `over`.
+    /// May become `ending`.
     case reading
-    /// The conversation is over: nothing that waits leaves in another one.
+    /// The conversation is over: nothing that waits leaves in another one. What the server's machine had of it is noted. May
+    /// become `over`.
+    case ending
+    /// That is noted.
     case over
   }
 
@@ -27,8 +30,10 @@ final class FleetWriter {
   private var look = EarliestTimer()
   /// What was dealt with since the last look, which comes with the next turn while something waits.
   private var turn = FleetTurn()
-  /// The same of what was noted that the server's machine has.
-  private var seenInTurn = 0
+  /// What was under way when the conversation ended may be why.
+  private var isBlamed = false
+  /// Told when what the server's machine had is noted.
+  private var onOver: () -> Void = {}
 
   /// No more waits than is taken from the engine, where it was more.
   var onRoom: () -> Void = {}
@@ -46,9 +51,6 @@ final class FleetWriter {
     get { calls.onCarried }
     set { calls.onCarried = newValue }
   }
-
-  /// Of so many calls it is noted in one turn that the server's machine has them.
-  static let seenPortion = 512
 
   init(
     _ opened: FleetOpened, _ own: FleetOwn, _ place: FleetPlace, engine: any FleetEngine, timers: Timers, tap: FleetTap,
@@ -81,12 +83,45 @@ final class FleetWriter {
   /// Bytes of what hosts were told that the engine has not taken.
   var unsentBytes: Int { replies.unsentBytes }
 
-  /// `failure`: how the conversation ended; nil where it was closed here.
-  func close(_ failure: UpstreamFailure?) {
-    state = .over
-    calls.close(isBlamed: failure?.reason.mayBeCausedByMessage == true)
-    queue = FleetCallQueue()
+  // MARK: - The end
+
+  /// The link ends: what the server's machine has by now is written.
+  func linkEnds() {
+    if !isEnded { calls.linkEnds() }
   }
+
+  /// The conversation has ended. What the server's machine had when the link ended is noted a portion in each turn, of which
+  /// the first is now; then `done` is called. Until then no host may be told that the conversation is over, nor may another one
+  /// begin: who awaits something of this one would take it for lost, and what the fleet had would be written once more.
+  /// - Parameter failure: how it ended; nil where it was closed here.
+  func close(_ failure: UpstreamFailure?, _ done: @escaping () -> Void = {}) {
+    guard !isEnded else { return }
+    (state, isBlamed, onOver) = (.ending, failure?.reason.mayBeCausedByMessage == true, done)
+    var rest = FleetCallQueue()
+    swap(&rest, &queue)
+    timers.goOn {
+      rest.dropPortion()
+      return !rest.isEmpty
+    }
+    timers.goOn { [weak self] in self?.noteEnd() ?? false }
+  }
+
+  /// Notes all that is left of it at once, where something waits for that.
+  func finish() {
+    while noteEnd() {}
+  }
+
+  /// Returns whether more is left.
+  private func noteEnd() -> Bool {
+    guard state == .ending else { return false }
+    guard calls.noteLast(atMost: FleetTurn.noteLimit) < FleetTurn.noteLimit else { return true }
+    state = .over
+    calls.close(isBlamed: isBlamed)
+    onOver()
+    return false
+  }
+
+  private var isEnded: Bool { state == .ending || state == .over }
 
   // MARK: - What is to be written
 
@@ -104,7 +139,7 @@ final class FleetWriter {
 
   /// What a host says; `flush` writes it.
   func take(_ entry: FleetUpEntry) {
-    guard entry.conversation == conversation, state != .over else { return }
+    guard entry.conversation == conversation, !isEnded else { return }
     noteLife(entry.life, of: entry.host)
     if callers.admits(entry) {
       queue.append(FleetCallQueue.Item(entry))
@@ -155,24 +190,18 @@ final class FleetWriter {
 
   private func lookAgain(after delay: Duration) {
     look.rang()
-    guard state != .over else { return }
-    seenInTurn = 0
-    noteSeen()
+    guard !isEnded else { return }
     turn = FleetTurn()
+    noteSeen()
     let isCutOff = writeOn()
     guard isBusy else { return }
     lookLater(isCutOff ? .zero : min(max(delay * 2, .milliseconds(1)), .milliseconds(10)))
   }
 
-  /// The link ends, and tells for the last time what has left.
-  func noteAllSeen() {
-    guard state != .over else { return }
-    calls.noteSeen(atMost: .max)
-  }
-
   private func noteSeen() {
-    seenInTurn += calls.noteSeen(atMost: Self.seenPortion - seenInTurn)
-    if seenInTurn == Self.seenPortion { lookLater(.zero) }
+    let noted = calls.noteSeen(atMost: turn.noteRoom)
+    turn.note(noted)
+    if turn.noteRoom == 0 { lookLater(.zero) }
   }
 
   /// Returns whether it stopped because the turn is over, and not because the link takes nothing more.
@@ -184,7 +213,7 @@ final class FleetWriter {
   }
 
   private func writeOut() -> Bool {
-    while let until, timers.now < until, pauses == 0, state != .over, tap.unsentBytes < CommandFlow.byteLimit {
+    while let until, timers.now < until, pauses == 0, !isEnded, tap.unsentBytes < CommandFlow.byteLimit {
       guard let bytes = queue.firstByteCount else { return false }
       // A server that takes everything at once leaves nothing unsent, which would end a turn as well.
       guard turn.takes(bytes), let item = queue.popFirst() else { return true }

@@ -18,4 +18,17 @@ import Testing
     #expect(first?.sender == .host("b", life: 1, number: 1, row: nil))
     #expect(!queue.isFull && !queue.isEmpty)
   }
+
+  @Test func whatNobodyWaitsForAnyMoreIsDroppedInPortions() {
+    var queue = FleetCallQueue()
+    for ack in 1...UInt64(5_000) { queue.append(FleetCallQueue.Item(.holder, .forget(ack: ack))) }
+    var portions = 0
+    while !queue.isEmpty, portions < 5_000 {
+      queue.dropPortion()
+      portions += 1
+    }
+    #expect(portions > 1 && portions < 10)
+    queue.dropPortion()
+    #expect(queue.isEmpty && !queue.isFull)
+  }
 }

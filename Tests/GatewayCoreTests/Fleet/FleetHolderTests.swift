@@ -270,6 +270,48 @@ import Testing
     #expect(sink.takeAll() == [])
   }
 
+  /// A holder that has written 250 sends of a host that died, and whose server hangs up when its machine has them.
+  private func hangUpBehindMany() throws -> (FleetScene, FleetSink, FleetOwner, FleetHolder) {
+    let (scene, sink, owner) = (FleetScene(), FleetSink(), FleetOwner())
+    for number in 1...250 {
+      var fields = FleetFields()
+      fields.add("i", UInt64(number))
+      PreparedMessage(event: "m", body: Array("\(number)".utf8)).add(to: &fields)
+      scene.store.set(scene.place.key(.adopted), "b/x-\(number)", FleetBoxRow.waiting(fields).bytes)
+    }
+    let holder = FleetHolder(
+      scene.settings, sink, engine: scene.engine, timers: scene.timers, random: FakeRandom()
+    ) { FleetTops() }
+    scene.turn(by: .seconds(5))
+    sink.cost = 10
+    owner.channel = holder.connector.dial(owner: owner)
+    sink.open()
+    scene.turn(by: .seconds(1))
+    #expect(sink.takeAll().count == 250)
+    sink.unsentBytes = 0
+    sink.owner?.channelEnds(sink)
+    sink.owner?.channelEnded(sink, UpstreamFailure(.closed, "gone"))
+    return (scene, sink, owner, holder)
+  }
+
+  @Test func hostsAreToldThatTheLinkHasEndedBehindWhatTheServersMachineHadOfIt() throws {
+    let (scene, _, _, holder) = try hangUpBehindMany()
+    #expect(holder.writer == nil)
+    func isDown() -> Bool { scene.events.contains { $0.contains("down") } }
+    while !isDown(), scene.timers.nextDeadline.map({ $0 <= scene.time.now }) ?? false { scene.timers.fire() }
+    #expect(isDown())
+    #expect(scene.store.rows(of: scene.place.key(.adopted)) == [:])
+  }
+
+  @Test func aServerThatIsReachedAgainAtOnceIsNotToldOnceMoreWhatItsMachineHad() throws {
+    let (scene, sink, owner, holder) = try hangUpBehindMany()
+    owner.channel = holder.connector.dial(owner: owner)
+    sink.open()
+    scene.turn(by: .seconds(1))
+    #expect(holder.writer?.isReading == true)
+    #expect(sink.takeAll() == [])
+  }
+
   @Test func anEmptiedEngineIsFilledAgain() {
     var options = FleetRig.Options()
     options.faults = [.flush, .pause, .cutEngine, .leave, .hangUp]

@@ -68,7 +68,7 @@ import Testing
     rig.say(2, "two", row: "2")
     sink.unsentBytes = 10
     // The look that comes by itself comes too late.
-    writer.noteAllSeen()
+    writer.linkEnds()
     writer.close(UpstreamFailure(.closed, "gone"))
     scene.turn(by: .seconds(1))
     #expect(rig.told() == [.written(upTo: 1)])
@@ -160,7 +160,50 @@ import Testing
     #expect(rig.told() == [])
     sink.unsentBytes = 0
     scene.turn(by: .milliseconds(50))
-    let portion = UInt64(FleetWriter.seenPortion)
-    #expect(rig.told() == [.written(upTo: portion), .written(upTo: portion * 2), .written(upTo: 1_500)])
+    let portion = UInt64(FleetTurn.noteLimit)
+    #expect(rig.told() == (1...1_500 / portion).map { .written(upTo: portion * $0) })
+  }
+
+  private func sends(_ count: Int) -> [FleetSend] {
+    (1...count).compactMap { number in
+      var fields = FleetFields()
+      fields.add("i", UInt64(number))
+      PreparedMessage(event: "m", body: Array("\(number)".utf8)).add(to: &fields)
+      return FleetSend(name: "b/x-\(number)", fields, place: scene.place)
+    }
+  }
+
+  @Test func thousandsOfSendsOfAHostThatDiedAreWrittenAndNotedInPortionsOfBoth() {
+    rig.mayWrite()
+    rig.carry(sends(1_000))
+    var written = sink.takeAll()
+    var most = written.count
+    while scene.timers.nextDeadline.map({ $0 <= scene.time.now }) ?? false {
+      let before = scene.engine.asked
+      scene.timers.fire()
+      let more = sink.takeAll()
+      most = max(most, more.count + scene.engine.asked - before)
+      written += more
+    }
+    #expect(written == (1...1_000).map { "\($0)" })
+    #expect(most == FleetTurn.limit.count)
+  }
+
+  @Test func whatTheServersMachineHadOfThousandsWhenItHungUpIsNotedInPortions() {
+    rig.mayWrite()
+    sink.cost = 1
+    rig.carry(sends(1_000))
+    scene.turn(by: .milliseconds(50))
+    #expect(sink.takeAll().count == 1_000)
+    // It has not said so of the last one.
+    sink.unsentBytes = 1
+    var isOver = false
+    let before = scene.engine.asked
+    writer.linkEnds()
+    sink.unsentBytes = 0
+    writer.close(UpstreamFailure(.closed, "gone")) { isOver = true }
+    #expect(scene.engine.asked - before == FleetTurn.noteLimit && !isOver)
+    #expect(scene.settleCountingCalls() == FleetTurn.noteLimit)
+    #expect(scene.engine.asked - before == 999 && isOver)
   }
 }
