@@ -152,8 +152,7 @@ async def test_a_durable_publish_of_a_killed_host_is_acknowledged_by_the_router(
 # JSON over TCP
 
 
-async def test_lines_over_tcp_are_shared_with_answers_errors_and_the_servers_time(hosts, lines):
-    lines.skew = 3_600_000
+async def test_lines_over_tcp_are_shared_with_their_answers_and_errors(hosts, lines):
     _, clients = await both(hosts, url=lines.url, auth=AUTH, lines=PROFILE)
     for client in clients:
         await client.call("subscribe", upstream="chat", events=["said", "price"])

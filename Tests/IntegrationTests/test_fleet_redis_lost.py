@@ -61,7 +61,8 @@ async def keeping(folder):
     users = folder / "users.acl"
     users.write_text("")
     users.chmod(0o666)
-    server = redis_server.RedisServer(folder / "keeping", ["--appendonly", "yes", "--appendfsync", "always", "--aclfile", str(users)])
+    server = redis_server.RedisServer(
+        folder / "keeping", ["--appendonly", "yes", "--appendfsync", "always", "--aclfile", str(users)])
     yield await server.start()
     await server.close()
 
