@@ -358,7 +358,9 @@ final class Connection {
       toldPast.ask(channel)
     case .closeChannel:
       delivery.linkEnded()
-      if isDraining, history.outlivesDaemon { channel?.suspend() } else { channel?.close() }
+      // Another daemon goes on, of this host or of another one of its fleet.
+      let isKept = isDraining && (history.outlivesDaemon || specification.isHeld)
+      if isKept { channel?.suspend() } else { channel?.close() }
       forgetChannel()
     case .discardChannel:
       delivery.linkEnded()

@@ -114,6 +114,8 @@ final class FleetHolder {
   var holds: Bool { lease.own != nil }
   /// Whether it does and may write now: what people and monitoring are told, because another host may hold otherwise.
   var mayWrite: Bool { timers.now < limit }
+  /// Whether it does not hold, or will not any more.
+  var givesLinkAway: Bool { !runner.isHolding }
   /// Whether this host holds, or has asked for it.
   var holdsOrTakes: Bool { holds || lease.isTaking }
   /// Nothing is written to the server from then on.
@@ -287,7 +289,7 @@ final class FleetHolder {
     let goesOn = tap.isRecovered && !publisher.epoch.isEmpty
     publisher.opened(
       newEpoch: goesOn ? nil : "e" + String(random.bits() & 0xff_ffff_ffff, radix: 36),
-      connector.resumption, hosts: max(1, hosts.livingCount))
+      tap.sessionPlace, hosts: max(1, hosts.livingCount))
   }
 
   /// The conversation has its number.
@@ -316,13 +318,13 @@ final class FleetHolder {
   /// A message of so many bytes was written for a host.
   func wrote(_ size: Int) { counters.sent.count(size) }
 
-  func heard(_ content: FleetTap.Content, ack: UInt64?) {
+  /// The server said something to programs. `offset` is where a recovery would go on behind it.
+  func heard(_ content: FleetTap.Content, ack: UInt64?, offset: String?) {
     counters.received.count(content.size)
     let question = ack.flatMap { id in
       writer?.ask(id, named: content.name).map { FleetEvent.Question(id: id, host: $0) }
     }
     if let ack, question == nil { tap?.decline(ack, .unheard) }
-    let offset = connector.resumption?.offset
     let head = FleetEvent.Head(
       time: UInt64(max(0, wallMilliseconds())), epoch: publisher.epoch, offset: offset, question: question)
     publisher.publish(content.entry(head), offset: offset)
@@ -361,8 +363,9 @@ final class FleetHolder {
     // Hosts take for lost what they have not been told by then.
     closeWriter(failure) { [weak self] in self?.publisher.ended(end, isSettled: isSettled) }
     // The next conversation goes on behind what was said to the hosts, and not behind what was heard here.
-    if let known = connector.resumption, holds, !publisher.offset.isEmpty {
-      connector.resumption = Resumption(session: known.session, offset: publisher.offset)
+    if let known = connector.resumption, holds, known.offset != publisher.offset {
+      let said = publisher.offset
+      connector.resumption = said.isEmpty ? nil : Resumption(session: known.session, offset: said)
     }
   }
 

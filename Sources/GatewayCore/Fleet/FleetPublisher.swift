@@ -29,7 +29,7 @@ final class FleetPublisher {
   private(set) var epoch = ""
   /// The number of the last event.
   private(set) var sequence: UInt64 = 0
-  /// Where a recovery would go on.
+  /// Where a recovery would go on; empty where there would be none.
   private(set) var offset = ""
   private var session = ""
   private var hosts = 1
@@ -182,9 +182,9 @@ final class FleetPublisher {
   // MARK: - The conversation
 
   /// A conversation with the server has begun. `newEpoch` names another epoch, unless it goes on where the last one ended.
-  func opened(newEpoch: String?, _ resumption: Resumption?, hosts: Int) {
+  func opened(newEpoch: String?, _ place: SessionPlace?, hosts: Int) {
     if let newEpoch { epoch = newEpoch }
-    (session, offset) = (resumption?.session ?? "", resumption?.offset ?? "")
+    (session, offset) = (place?.session ?? "", place?.offset ?? "")
     self.hosts = hosts
     began = (sequence, offset)
     fresh.removeAll()
@@ -274,10 +274,11 @@ final class FleetPublisher {
 
   // MARK: - Events
 
-  /// The server said something to programs. `offset` is where a recovery would go on behind it.
+  /// The server said something to programs. `offset` is where a recovery would go on behind it; nil: nowhere, until an
+  /// event has one again.
   func publish(_ entry: FleetEntry, offset: String?) {
     sequence += 1
-    if let offset { self.offset = offset }
+    self.offset = offset ?? ""
     switch state {
     case .idle: break
     // What there is no room for is missing: its number is given.

@@ -70,7 +70,7 @@ final class FleetTap {
 
   private func heard(_ content: Content, ack: UInt64?) {
     owner?.channel(self, carriedEventOf: content.size)
-    holder?.heard(content, ack: ack)
+    holder?.heard(content, ack: ack, offset: channel.sessionPlace?.offset)
   }
 
   private func end(_ failure: UpstreamFailure?) {
@@ -108,17 +108,21 @@ extension FleetTap: UpstreamChannel {
     channel.holdReading(isHeld)
   }
 
-  func close() {
-    channel.close()
-    end(nil)
-  }
+  /// Whoever holds then goes on in the server's session. On a link that lives on for others the server would not notice
+  /// that this conversation is over.
+  func close() { close(keepingSession: holder?.givesLinkAway == true && !channel.sharesLink) }
 
-  func suspend() {
-    channel.suspend()
+  /// The daemon ends, and with it the link.
+  func suspend() { close(keepingSession: true) }
+
+  private func close(keepingSession keeps: Bool) {
+    if keeps, channel.sessionPlace?.offset != nil { channel.suspend() } else { channel.close() }
     end(nil)
   }
 
   var isRecovered: Bool { channel.isRecovered }
+  var sessionPlace: SessionPlace? { channel.sessionPlace }
+  var sharesLink: Bool { channel.sharesLink }
   var unsentBytes: Int { channel.unsentBytes }
   var isCongested: Bool { channel.isCongested }
   var unsentSends: UnsentSends? { channel.unsentSends }

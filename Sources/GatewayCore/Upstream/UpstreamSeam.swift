@@ -179,6 +179,11 @@ protocol UpstreamChannel: AnyObject {
   func close()
   /// The same, but so that the server keeps what it knows of us for a later channel, where it can.
   func suspend()
+  /// Where a later channel could go on in the server's session: behind the event that the owner is being told of, or else
+  /// the last one. Nil where the server keeps nothing. Known from `channelOpened` on.
+  var sessionPlace: SessionPlace? { get }
+  /// Whether other conversations go over the same link, which lives on without this one.
+  var sharesLink: Bool { get }
   /// Asks for what there is of the past by now: the owner hears of it, and then `channelToldPast`, unless the channel ends
   /// before. From the dialling on; only where the connector has a `pastLimit`.
   func tellPast()
@@ -213,6 +218,9 @@ protocol UpstreamChannel: AnyObject {
 extension UpstreamChannel {
   /// A kind that knows no recovery has nothing to be kept.
   func suspend() { close() }
+  var sessionPlace: SessionPlace? { nil }
+  /// A kind with a transport for each conversation.
+  var sharesLink: Bool { false }
 
   /// The server is not told of the outbox.
   func write(_ message: PreparedMessage, ack: UInt64?, entry: UInt64) { write(message, ack: ack) }
@@ -464,5 +472,18 @@ struct Resumption: Equatable, Sendable {
 
 extension Resumption: CustomStringConvertible, CustomReflectable {
   var description: String { "resumption" }
+  var customMirror: Mirror { Mirror(reflecting: description) }
+}
+
+/// How far a session of the server has come, of a server that keeps it for a later channel. Secret as `Resumption`.
+struct SessionPlace: Equatable, Sendable {
+  /// What the server knows us by.
+  var session: String
+  /// The last event, as the server names it; nil where nothing could be recovered, as before the first one.
+  var offset: String?
+}
+
+extension SessionPlace: CustomStringConvertible, CustomReflectable {
+  var description: String { "session place" }
   var customMirror: Mirror { Mirror(reflecting: description) }
 }

@@ -194,7 +194,7 @@ import Testing
   }
 
   @Test func eventsThatNoHostHeardAreRecoveredByTheNextConversation() {
-    publisher.opened(newEpoch: "e1", Resumption(session: "s", offset: "4"), hosts: 1)
+    publisher.opened(newEpoch: "e1", SessionPlace(session: "s", offset: "4"), hosts: 1)
     publisher.publish(FleetScene.event("five"), offset: "5")
     #expect(publisher.offset == "5")
     publisher.ended(UpstreamFailure(.closed, "gone"))
@@ -205,7 +205,7 @@ import Testing
 
   @Test func aLateOpeningLeavesWhatWasHeardBeforeItToWhoeverTakesOver() {
     publisher.engineLost()
-    publisher.opened(newEpoch: "e1", Resumption(session: "s", offset: "4"), hosts: 1)
+    publisher.opened(newEpoch: "e1", SessionPlace(session: "s", offset: "4"), hosts: 1)
     publisher.publish(FleetScene.event("five"), offset: "5")
     publisher.heal()
     scene.settle()
@@ -213,6 +213,34 @@ import Testing
     let records = scene.store.records(of: scene.place.key(.events), after: .start)
     guard case .marker(let opening)? = FleetEntry(records[1].fields) else { return #expect(Bool(false), "no marker") }
     #expect(opening.sequence == 0 && opening.offset == "4")
+  }
+
+  @Test func theNextHostGoesOnInASessionThatHadNoOffsetYetWhenItBegan() {
+    publisher.opened(newEpoch: "e1", SessionPlace(session: "s"), hosts: 1)
+    scene.settle()
+    publisher.publish(FleetScene.event("one", offset: "1"), offset: "1")
+    scene.settle()
+    #expect(takeOver()?.resumption == Resumption(session: "s", offset: "1"))
+  }
+
+  @Test func theNextHostRecoversNothingBehindAnEventWhoseOffsetIsNotKnown() {
+    publisher.opened(newEpoch: "e1", SessionPlace(session: "s", offset: "1"), hosts: 1)
+    scene.settle()
+    publish("two")
+    publisher.ended(UpstreamFailure(.closed, "gone"))
+    scene.settle()
+    #expect(publisher.offset == "")
+    #expect(takeOver().map { $0.resumption == nil } == true)
+  }
+
+  private func takeOver() -> FleetTaken? {
+    var taken: FleetTaken?
+    let seen = FleetSight(own: own.text, beat: "0")
+    scene.engine.run(FleetTake(place: scene.place, host: "b", seen: seen, run: scene.store.run)) {
+      if case .done(let value) = $0 { taken = value }
+    }
+    scene.settle()
+    return taken
   }
 
   @Test func anEndThatWasNotSaidIsSaidWhenTheEngineIsReachedAgain() {

@@ -124,6 +124,10 @@ final class FakeChannel: UpstreamChannel {
     confirmed.map { WriteConfirmations(written: UInt64(written.count), confirmed: $0, isFinal: isFinal) }
   }
   var isRecovered = false
+  /// Where the server would go on in its session.
+  var sessionPlace: SessionPlace?
+  /// Whether other conversations go over its link.
+  var sharesLink = false
   var facts = ChannelFacts(link: "link", protocols: [("fake", 1)])
 
   init(owner: any UpstreamChannelOwner, specification: UpstreamSpecification) {

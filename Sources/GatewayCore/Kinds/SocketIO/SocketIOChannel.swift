@@ -12,6 +12,8 @@ final class SocketIOChannel: UpstreamChannel {
   private let attempt: ConnectAttempt
   private var timer: Timers.ID?
   private var held: HeldEvents
+  /// What the event ends with that the owner is being told of.
+  private var telling: SocketIORecovery.Ending?
   private var acks = PendingAcks()
   /// Nil where nothing is configured from which the server's time could be learnt, and before the joining.
   private var clock: SocketIOClock?
@@ -136,39 +138,46 @@ final class SocketIOChannel: UpstreamChannel {
       return hold(.event(name: copy(name), arguments: copy(arguments), ack: ack))
     }
     if let clock, let sample = clock.sample(name, arguments, roundTrip: link?.roundTrip) { sampled(sample) }
-    guard ack == nil, connector.recovery.isOffered,
-      let ending = connector.recovery.ending(
-        of: arguments, at: .init(connector.links.time.arrival, link?.dateSample))
-    else {
+    guard let ending = ending(of: arguments, ack) else {
       return owner.channel(self, receivedEvent: name, arguments: arguments, kwargs: nil, ack: ack)
     }
     let end = ending.argumentsEnd ?? arguments.byteCount
+    telling = ending
     owner.channel(self, receivedEvent: name, arguments: arguments.extracting(0..<end), kwargs: nil, ack: nil)
-    connector.recovery.received(ending)
+    told()
   }
 
   /// The same for an event that is longer than a line. What the server remembers of it counts as received like that of
   /// any other.
   func receive(tooLong event: LongEvent) {
     guard isJoined else { return hold(.tooLong(event)) }
+    if let arguments = event.ending {
+      telling = ending(of: arguments.span.bytes, event.ack)
+    } else if event.ack == nil, connector.recovery.isOffered {
+      connector.recovery.missedOffset()
+    }
     owner.channel(self, receivedEvent: event.name.span.bytes, tooLong: event.size, ack: event.ack)
-    guard event.ack == nil, connector.recovery.isOffered else { return }
-    guard let arguments = event.ending else { return connector.recovery.missedOffset() }
-    guard
-      let ending = connector.recovery.ending(
-        of: arguments.span.bytes, at: .init(connector.links.time.arrival, link?.dateSample))
-    else { return }
-    connector.recovery.received(ending)
+    told()
   }
 
   /// Tells of an event that cannot be shown. An offset behind it counts as received.
   func receive(_ event: FlawedEvent) {
     guard isJoined else { return hold(.flawed(event)) }
+    if let arguments = event.ending { telling = ending(of: arguments.span.bytes, event.ack) }
     owner.channel(self, dropped: event.dropped)
-    guard event.ack == nil, connector.recovery.isOffered, let arguments = event.ending,
-      let ending = connector.recovery.ending(
-        of: arguments.span.bytes, at: .init(connector.links.time.arrival, link?.dateSample))
-    else { return }
+    told()
+  }
+
+  /// What an event ends with, where that may be an offset.
+  private func ending(of arguments: RawSpan, _ ack: UInt64?) -> SocketIORecovery.Ending? {
+    guard ack == nil, connector.recovery.isOffered else { return nil }
+    return connector.recovery.ending(of: arguments, at: .init(connector.links.time.arrival, link?.dateSample))
+  }
+
+  /// The owner has the event, which counts as received from now on: what it has written down meanwhile ends before it.
+  private func told() {
+    guard let ending = telling else { return }
+    telling = nil
     connector.recovery.received(ending)
   }
 
@@ -238,6 +247,8 @@ final class SocketIOChannel: UpstreamChannel {
 
   func close() { handle(.leave) }
   func suspend() { handle(.suspend) }
+  var sessionPlace: SessionPlace? { connector.recovery.place(behind: telling) }
+  var sharesLink: Bool { link?.isShared ?? false }
 
   func checkHeartbeat() { link?.checkHeartbeat() }
   func verify() { link?.verify() }

@@ -47,6 +47,8 @@ final class SocketIOLink {
   /// Whether it carries something, so that it can be said what has left.
   var isUp: Bool { engine?.isUp == true }
   var isCongested: Bool { engine?.isCongested ?? false }
+  /// Whether it has several channels.
+  var isShared: Bool { namespaces.channels.count > 1 }
   /// The last measured one.
   var roundTrip: Duration? { engine?.roundTrip }
 

@@ -97,15 +97,27 @@ struct SocketIORecovery: Equatable, Sendable {
   /// server would repeat what is there already.
   mutating func missedOffset() { offset = nil }
 
-  /// The event was delivered. One whose offset may not have been understood ends the recovery until the next offset:
-  /// from an older one on, the server would repeat what is there already.
+  /// The event was delivered.
   mutating func received(_ ending: Ending) {
     shape.learn(ending.word, ending.verdict, ending.clock)
+    offset = offset(behind: ending)
+  }
+
+  /// Where the server goes on behind an event. One whose offset may not have been understood ends the recovery until the
+  /// next offset: from an older one on, the server would repeat what is there already.
+  private func offset(behind ending: Ending) -> String? {
     switch ending.verdict {
-    case .offset, .likely: offset = ending.text
-    case .doubtful: offset = nil
-    case .argument: break
+    case .offset, .likely: ending.text
+    case .doubtful: nil
+    case .argument: offset
     }
+  }
+
+  /// Where the server goes on, behind the event that ends so, or else behind the last one.
+  func place(behind ending: Ending?) -> SessionPlace? {
+    guard let pid else { return nil }
+    guard let ending else { return SessionPlace(session: pid, offset: offset) }
+    return SessionPlace(session: pid, offset: offset(behind: ending))
   }
 }
 

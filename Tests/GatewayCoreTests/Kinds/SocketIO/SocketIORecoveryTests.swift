@@ -44,6 +44,22 @@ import Testing
     #expect(redial(connection) == [#"40{"pid":"private","offset":"Q7yBO7n.1","token":"t"}"#])
   }
 
+  @Test func whileAnEventIsToldTheSessionIsBehindItAndWhatIsKeptIsNot() {
+    let connection = joined()
+    #expect(connection.channel?.sessionPlace == SessionPlace(session: "private"))
+    #expect(connection.connector.resumption == nil)
+    var places: [SessionPlace?] = []
+    var kept: [String?] = []
+    connection.log.onEvent = { [unowned connection] in
+      places.append($0.sessionPlace)
+      kept.append(connection.connector.resumption?.offset)
+    }
+    rig.transport.receive(#"42["a",1,"Q7yBO7n"]"#, #"427["ask",2]"#, #"42["a",3,"Q7yBO7n.1"]"#)
+    #expect(places.map { $0?.offset } == ["Q7yBO7n", "Q7yBO7n", "Q7yBO7n.1"])
+    #expect(kept == [nil, "Q7yBO7n", "Q7yBO7n"])
+    #expect(connection.channel?.sessionPlace == SessionPlace(session: "private", offset: "Q7yBO7n.1"))
+  }
+
   @Test func eventsWithAnAckAndVolatileOnesDoNotSpoilTheOffset() {
     let connection = joined()
     rig.transport.receive(

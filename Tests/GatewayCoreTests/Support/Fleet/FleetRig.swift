@@ -121,6 +121,8 @@ final class FleetRig {
   /// A schedule of faults, then quiet until everything has its end.
   func run() {
     talk()
+    // Before the first event of a session a server could recover nothing.
+    if options.recovers { turn(by: .seconds(3)) }
     disturb()
     turn(by: options.duration / 2)
     if let stop = options.stop { hosts.first { $0.holder.holds }?.stop = stop }

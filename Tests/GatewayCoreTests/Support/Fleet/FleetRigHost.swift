@@ -128,7 +128,7 @@ final class FleetRigHost {
     engine.cut()
     engine.remove(link)
     engine.remove(holder)
-    rig.last?.close()
+    rig.last?.suspend()
   }
 
   var nextDeadline: MonotonicInstant? {

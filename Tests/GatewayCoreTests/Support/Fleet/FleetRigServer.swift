@@ -16,8 +16,9 @@ final class FleetRigServer {
 
   let network: Timers
   let random: FakeRandom
-  /// Whether it goes on where a session was left.
+  /// Whether it goes on where a session was left without a word, also where it has not noticed yet that the link is gone.
   var recovers = false
+  private var sessions: Set<String> = []
   private(set) var arrivals: [Arrival] = []
   private(set) var said: UInt64 = 0
   private var channels: [FleetRigChannel] = []
@@ -30,11 +31,23 @@ final class FleetRigServer {
   }
 
   /// A link has come. Returns what it has missed, if its session goes on.
-  fileprivate func accept(_ channel: FleetRigChannel, offset: UInt64?) -> [UInt64]? {
+  fileprivate func accept(_ channel: FleetRigChannel, _ resumption: Resumption?) -> [UInt64]? {
     channels.append(channel)
-    guard recovers, let offset else { return nil }
+    guard let resumption, sessions.contains(resumption.session), let offset = UInt64(resumption.offset) else {
+      return nil
+    }
     return offset < said ? Array((offset + 1)...said) : []
   }
+
+  /// A session begins with a link.
+  fileprivate func beginSession(_ link: Int) -> String? {
+    guard recovers else { return nil }
+    sessions.insert("s\(link)")
+    return "s\(link)"
+  }
+
+  /// A client has left in order: nothing is kept for it.
+  fileprivate func left(_ session: String) { sessions.remove(session) }
 
   fileprivate func remove(_ channel: FleetRigChannel) { channels.removeAll { $0 === channel } }
 
@@ -93,7 +106,8 @@ final class FleetRigConnector: UpstreamConnector {
   private let server: FleetRigServer
   private unowned let host: FleetRigHost
   private(set) weak var last: FleetRigChannel?
-  /// The server's number of the last event that this host heard.
+  fileprivate var session: String?
+  /// The server's number of the last event of the session that this host heard; the server says it with events alone.
   fileprivate var offset: UInt64?
   var observer: (any UpstreamObserver)?
 
@@ -106,8 +120,11 @@ final class FleetRigConnector: UpstreamConnector {
   let hosts: [String] = []
   var route: DialRequest { fatalError("nothing is examined here") }
   var resumption: Resumption? {
-    get { server.recovers ? offset.map { Resumption(session: "s", offset: String($0)) } : nil }
-    set { offset = newValue.flatMap { UInt64($0.offset) } }
+    get {
+      guard let session, let offset else { return nil }
+      return Resumption(session: session, offset: String(offset))
+    }
+    set { (session, offset) = (newValue?.session, newValue.flatMap { UInt64($0.offset) }) }
   }
   func prepare(_ draft: MessageDraft) throws(MessageProblem) -> PreparedMessage {
     PreparedMessage(event: draft.event, body: draft.args)
@@ -160,6 +177,8 @@ final class FleetRigChannel: UpstreamChannel {
   private var lastHeard = MonotonicInstant(nanoseconds: 0)
   private let timeout: Duration
   private(set) var isRecovered = false
+  /// The event that the owner is being told of.
+  private var telling: UInt64?
 
   fileprivate init(
     _ server: FleetRigServer, _ host: FleetRigHost, _ connector: FleetRigConnector, _ owner: any UpstreamChannelOwner
@@ -181,11 +200,11 @@ final class FleetRigChannel: UpstreamChannel {
     network.after(ways.delay(server.random)) { [weak self] in
       guard let self else { return }
       guard ways.reachesServer else { return fail(.unreachable, "there is no way to the server") }
-      let missed = server.accept(self, offset: connector.offset)
+      let missed = server.accept(self, connector.resumption)
       isRecovered = missed != nil
-      let said = server.said
+      let begun = isRecovered ? nil : server.beginSession(link)
       tell { owner, channel in
-        if !channel.isRecovered { channel.connector.offset = said }
+        if !channel.isRecovered { (channel.connector.session, channel.connector.offset) = (begun, nil) }
         owner.channelOpened(channel)
       }
       for number in missed ?? [] { hear(number) }
@@ -230,10 +249,13 @@ final class FleetRigChannel: UpstreamChannel {
     unheard = []
     for number in all {
       tell { owner, channel in
-        channel.connector.offset = number
         let name = Array(#""e""#.utf8)
         let arguments = Array(String(number).utf8)
+        channel.telling = number
         owner.channel(channel, receivedEvent: name.span.bytes, arguments: arguments.span.bytes, ack: nil)
+        channel.telling = nil
+        // As with Socket.IO: behind the event, and not before.
+        channel.connector.offset = number
       }
     }
   }
@@ -323,13 +345,24 @@ final class FleetRigChannel: UpstreamChannel {
   /// Nothing more leaves, of what the kernel has either.
   func cut() {
     giveUp()
-    close()
+    suspend()
   }
 
   func close() {
+    guard !isDead else { return }
+    if let session = connector.session { server.left(session) }
+    (connector.session, connector.offset) = (nil, nil)
+    suspend()
+  }
+
+  func suspend() {
     isDead = true
     held = []
     server.remove(self)
+  }
+
+  var sessionPlace: SessionPlace? {
+    connector.session.map { SessionPlace(session: $0, offset: (telling ?? connector.offset).map { String($0) }) }
   }
 
   func answer(_ id: UInt64, _ message: PreparedMessage) {}

@@ -72,8 +72,8 @@ final class FleetScene {
     _ = store.append(Self.event(text, epoch: epoch).fields, to: place.key(.events), at: position)
   }
 
-  static func event(_ text: String, epoch: String? = nil) -> FleetEntry {
-    let head = FleetEvent.Head(time: 1, epoch: epoch)
+  static func event(_ text: String, epoch: String? = nil, offset: String? = nil) -> FleetEntry {
+    let head = FleetEvent.Head(time: 1, epoch: epoch, offset: offset)
     return .event(FleetEvent(head: head, name: Array("\"e\"".utf8), arguments: Array(text.utf8), kwargs: nil))
   }
 
