@@ -110,6 +110,8 @@ extension Connection: UpstreamChannelOwner {
     stream.clock.take(sample)
   }
 
+  func stampEvent() -> Int64? { stream.stampNow() }
+
   func channel(_ channel: any UpstreamChannel, waitsFor failure: UpstreamFailure) {
     guard channel === self.channel, state != .connected else { return }
     if lastFailure != failure {

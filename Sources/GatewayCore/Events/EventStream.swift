@@ -141,8 +141,7 @@ final class EventStream {
     guard history.isEnabled || !match.feeds.isEmpty else { return history.skip() }
     if broadcasts.isPending { for feed in match.feeds { feed.pointee.subscription.takeUnretainedValue().catchUp() } }
     let arrival = time.arrival
-    let now =
-      given.map { Int64(clamping: $0.time) } ?? clock.stamp(wall: arrival.wallMilliseconds, now: arrival.instant)
+    let now = given.map { Int64(clamping: $0.time) } ?? stamp(arrival)
     stamp.set(sequence: sequence, time: now)
     emptyTail(for: size)
     let name = LocalNotification.eventTail(
@@ -164,6 +163,13 @@ final class EventStream {
     }
     // A long text goes as soon as the last output that refers to it has written it.
     if tail.count >= ClientOutput.sharedFrom { tail = [] }
+  }
+
+  /// The time of an event that comes now and is none of this stream's.
+  func stampNow() -> Int64 { stamp(time.arrival) }
+
+  private func stamp(_ arrival: Arrival) -> Int64 {
+    clock.stamp(wall: arrival.wallMilliseconds, now: arrival.instant)
   }
 
   /// The same for an event that is longer than any line, by its number of bytes: a gap of one for the subscriptions

@@ -143,6 +143,7 @@ final class Fleet {
       made.onReport = { [weak self] in self?.onReport($0) }
       made.onYield = { [link] in link.lives.beReluctant(for: FleetLease.reluctance) }
       made.wallMilliseconds = { [seams] in seams.time.wallMilliseconds }
+      made.lastTime = { [link] in link.hearing.epoch == $0 ? link.hearing.time : 0 }
       made.version = { [link] in link.roster.version(own.versions) }
       made.rank = { [link] in link.roster.rank(of: link.host, prefers: link.lives.details.prefers) }
       link.onDown = { [weak made] in made?.otherClosed() }

@@ -32,6 +32,8 @@ struct FleetHearing {
   /// The epoch of what is read; nil before the first marker.
   private(set) var epoch: String?
   private(set) var tops = FleetTops()
+  /// The time of the last event of the present epoch that was read, in milliseconds since 1970.
+  private(set) var time: UInt64 = 0
   /// The number of the last event of what is read.
   private(set) var sequence: UInt64 = 0
 
@@ -67,6 +69,7 @@ struct FleetHearing {
     }
     tops.note(position)
     (read, sequence) = (position, position.number)
+    if let head = entry.head { time = max(time, head.time) }
     guard position.number > told else { return nil }
     told = position.number
     return .event(entry)
@@ -89,6 +92,7 @@ struct FleetHearing {
     let known = toldBefore.lastIndex { $0.epoch == epoch }
     told = known.map { toldBefore.remove(at: $0).number } ?? 0
     self.epoch = epoch
+    time = 0
     if toldBefore.count > Self.epochLimit { toldBefore.removeFirst() }
   }
 

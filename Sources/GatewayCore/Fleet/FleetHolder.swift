@@ -32,6 +32,8 @@ final class FleetHolder {
   /// What the last beat has said of the link to the server.
   private var toldTrouble: FleetTrouble?
   private(set) var counters = FleetCounters()
+  /// No event of the present conversation has an earlier time: what another host has said in the same epoch has that.
+  private var earliest: UInt64 = 0
   /// It takes no lease, whoever has it.
   var abstains: Bool {
     get { runner.abstains }
@@ -58,7 +60,9 @@ final class FleetHolder {
     get { runner.rank }
     set { runner.rank = newValue }
   }
-  /// The wall clock, by which events have their time.
+  /// The time of the last event of an epoch that this host has heard, as every host does; 0 where there is none.
+  var lastTime: (_ epoch: String) -> UInt64 = { _ in 0 }
+  /// The wall clock.
   var wallMilliseconds: () -> Int64 {
     get { runner.wallMilliseconds }
     set { runner.wallMilliseconds = newValue }
@@ -290,6 +294,7 @@ final class FleetHolder {
     publisher.opened(
       newEpoch: goesOn ? nil : "e" + String(random.bits() & 0xff_ffff_ffff, radix: 36),
       tap.sessionPlace, hosts: max(1, hosts.livingCount))
+    earliest = lastTime(publisher.epoch)
   }
 
   /// The conversation has its number.
@@ -318,15 +323,16 @@ final class FleetHolder {
   /// A message of so many bytes was written for a host.
   func wrote(_ size: Int) { counters.sent.count(size) }
 
-  /// The server said something to programs. `offset` is where a recovery would go on behind it.
-  func heard(_ content: FleetTap.Content, ack: UInt64?, offset: String?) {
+  /// The server said something to programs. `time` is what the connection to the server gives it, `offset` where a recovery
+  /// would go on behind it.
+  func heard(_ content: FleetTap.Content, ack: UInt64?, time: Int64?, offset: String?) {
     counters.received.count(content.size)
     let question = ack.flatMap { id in
       writer?.ask(id, named: content.name).map { FleetEvent.Question(id: id, host: $0) }
     }
     if let ack, question == nil { tap?.decline(ack, .unheard) }
-    let head = FleetEvent.Head(
-      time: UInt64(max(0, wallMilliseconds())), epoch: publisher.epoch, offset: offset, question: question)
+    let time = max(earliest, UInt64(max(0, time ?? wallMilliseconds())))
+    let head = FleetEvent.Head(time: time, epoch: publisher.epoch, offset: offset, question: question)
     publisher.publish(content.entry(head), offset: offset)
     paceServer()
   }

@@ -70,7 +70,7 @@ final class FleetTap {
 
   private func heard(_ content: Content, ack: UInt64?) {
     owner?.channel(self, carriedEventOf: content.size)
-    holder?.heard(content, ack: ack, offset: channel.sessionPlace?.offset)
+    holder?.heard(content, ack: ack, time: owner?.stampEvent(), offset: channel.sessionPlace?.offset)
   }
 
   private func end(_ failure: UpstreamFailure?) {

@@ -333,6 +333,9 @@ protocol UpstreamChannelOwner: AnyObject {
   func channelHasNewCredentials(_ channel: any UpstreamChannel)
   /// The server's clock was looked at. At any time between the dialling and the end, as often as there is an occasion.
   func channel(_ channel: any UpstreamChannel, sampledTime sample: ClockSample)
+  /// The time of an event that comes now and is told to others than the owner, in milliseconds since 1970; nil where the
+  /// owner gives events none.
+  func stampEvent() -> Int64?
   /// The attempt goes on, but what it waits for is not there, for this reason. As often as there is another one.
   func channel(_ channel: any UpstreamChannel, waitsFor failure: UpstreamFailure)
   /// The end comes, perhaps: `unsentBytes` says once more what the server's machine has not acknowledged. A channel that
@@ -377,6 +380,7 @@ extension UpstreamChannelOwner {
   func channel(_ channel: any UpstreamChannel, waitsFor failure: UpstreamFailure) {}
   /// For owners that give nothing a time.
   func channel(_ channel: any UpstreamChannel, sampledTime sample: ClockSample) {}
+  func stampEvent() -> Int64? { nil }
 }
 
 /// Which event of an upstream it is, where not every host numbers them for itself.

@@ -2,7 +2,7 @@ import Testing
 
 @testable import GatewayCore
 
-/// What a fleet keeps of its server's session when the link goes to another host.
+/// What a fleet keeps of its server's session and clock, on whichever host the link is.
 @Suite struct FleetSessionTests {
   private let fleet = FleetGateways()
 
@@ -51,5 +51,60 @@ import Testing
     let channel = try link()
     try #require(fleet.hosts["a"]).client(uid: 0).call("disconnect", #"{"upstream":"chat"}"#)
     #expect(channel.isClosed && !channel.isSuspended)
+  }
+
+  // MARK: - Time
+
+  private func subscribe(_ host: String) throws -> HarnessClient {
+    let program = try #require(fleet.hosts[host]).client()
+    program.call("subscribe", #"{"upstream":"chat"}"#)
+    fleet.turn(by: .seconds(1))
+    program.read()
+    return program
+  }
+
+  /// The server's clock is so many milliseconds ahead, as a host's link tells.
+  private func tell(_ host: String, lead: Int64) throws {
+    let shown = (fleet.time.wallMilliseconds + lead) * 1_000_000
+    let now = fleet.time.now
+    let sample = ClockSample(.request, shown: shown...shown, notBefore: now, notAfter: now)
+    try #require(fleet.hosts[host]?.upstream.channels.last).tell(try #require(sample))
+  }
+
+  /// By how much the time of an event that a host's link brings now is ahead of the wall clock, as programs are told it.
+  private func lead(_ host: String, _ programs: HarnessClient...) -> [Int64] {
+    let wall = fleet.time.wallMilliseconds
+    fleet.hosts[host]?.upstream.channels.last?.emit("e")
+    fleet.turn(by: .seconds(1))
+    return programs.flatMap { program in
+      program.readValues().filter { $0["method"]?.stringValue == "event" }
+        .compactMap { $0["params"]?["time"]?.integerValue.map { Int64($0) - wall } }
+    }
+  }
+
+  @Test func eventsHaveTheServersTimeOnEveryHost() throws {
+    fleet.startTwo()
+    let (one, other) = (try subscribe("a"), try subscribe("b"))
+    #expect(lead("a", one, other) == [0, 0])
+    try tell("a", lead: 3_600_000)
+    #expect(lead("a", one, other) == [3_600_000, 3_600_000])
+  }
+
+  @Test func timeDoesNotRunBackwardsWhereTheNextHostDoesNotKnowTheServersYet() throws {
+    fleet.startTwo()
+    let program = try subscribe("b")
+    try tell("a", lead: 3_600_000)
+    #expect(lead("a", program) == [3_600_000])
+    let before = fleet.time.wallMilliseconds
+    fleet.kill("a")
+    fleet.turn(by: .seconds(8))
+    let channel = try #require(fleet.hosts["b"]?.upstream.channels.last)
+    channel.isRecovered = true
+    fleet.accept("b")
+    fleet.turn(by: .seconds(1))
+    let passed = fleet.time.wallMilliseconds - before + 1_000
+    #expect(lead("b", program) == [3_600_000 - passed])
+    try tell("b", lead: 3_600_000)
+    #expect(lead("b", program) == [3_600_000])
   }
 }
