@@ -78,6 +78,8 @@ final class FleetChannel {
     }
     switch (state, marker.kind) {
     case (.open, .take), (.away, .take): end(UpstreamFailure(.fleet, "another host of the fleet took the link over"))
+    // A holder has closed its link by itself, and the next one opens it: no attempt has failed.
+    case (.waiting, .down(DownReason.fleet.rawValue, let detail)): tellTrouble(UpstreamFailure(.fleet, detail))
     case (.open, .down(let reason, let detail)), (.away, .down(let reason, let detail)),
       (.waiting, .down(let reason, let detail)):
       end(UpstreamFailure(DownReason(rawValue: reason) ?? .closed, detail))
@@ -159,7 +161,7 @@ final class FleetChannel {
       }
       open(part)
     case .away(let conversation):
-      guard link.speakingLife != nil else { return }
+      guard link.maySpeak else { return }
       stopTimer()
       // Nothing new goes out before what was said before.
       link.speech.sayAgain()

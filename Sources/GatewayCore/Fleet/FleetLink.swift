@@ -38,6 +38,8 @@ final class FleetLink {
   private var namesake: String?
   /// The one that was seen last.
   private var holder: String?
+  /// When it was heard last that a conversation has begun.
+  private var opened: MonotonicInstant?
   /// How often hosts had been asked whether they live when the lease was seen last.
   private var asks: UInt64?
 
@@ -76,16 +78,20 @@ final class FleetLink {
   var host: String { settings.host }
   /// The present life; nil without one.
   var life: UInt64? { lives.present }
-  /// The life in which something may be said: where each durable send is, is known, and there is a host that would take it.
-  var speakingLife: UInt64? { box.isSettled && lives.isHeard && hasHolder ? life : nil }
+  /// The life in which something may be said: where each durable send is, is known.
+  var speakingLife: UInt64? { box.isSettled && lives.isHeard && roster.record != nil ? life : nil }
+  /// Whether something may be said, and a host would take it.
+  var maySpeak: Bool { speakingLife != nil && hasHolder }
   /// How it could take part in the present conversation; nil where there is none, or nothing may be said.
   var part: FleetSpeech.Part? {
-    guard let conversation = hearing.present, let life = speakingLife else { return nil }
+    guard let conversation = hearing.present, let life = speakingLife, hasHolder else { return nil }
     return FleetSpeech.Part(host: host, life: life, conversation: conversation, epoch: hearing.epoch)
   }
 
-  /// Whether the lease is seen, and nothing in it says that the conversation which was heard of last has no holder.
+  /// Whether nothing in the lease says that the conversation which was heard of last has no holder.
   private var hasHolder: Bool {
+    // What was looked at before says nothing of one that was opened since.
+    if let opened, roster.lookAsked.map({ $0 <= opened }) ?? true { return true }
     guard let record = roster.record, record.own != nil, !roster.isTermOver else { return false }
     // The end of it may still be on its way here.
     return record.trouble == nil || record.conversation != hearing.present
@@ -299,6 +305,7 @@ extension FleetLink: FleetEngineReceiver {
       case .nextConversation: return channel.end(UpstreamFailure(.fleet, "the link of the fleet was opened anew"))
       case .marker(let marker):
         let isNews = channel.state != .reaching
+        if case .open = marker.kind { opened = timers.now }
         channel.take(marker)
         if case .down = marker.kind, isNews { onDown() }
       case .event(let entry): channel.take(entry, at: record.position, epoch: hearing.epoch)

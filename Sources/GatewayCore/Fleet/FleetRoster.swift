@@ -19,6 +19,8 @@ final class FleetRoster {
   private(set) var record: FleetLeaseRecord?
   /// The same, also where it was seen at a server that is not reached any more: what people are shown, and nothing else.
   private(set) var lastRecord: FleetLeaseRecord?
+  /// When the engine was asked for it.
+  private(set) var lookAsked: MonotonicInstant?
   /// When it was seen to change, or first, at whatever server.
   private var recordSince: MonotonicInstant?
   /// The holder was not seen to beat for so long that it has cut its link, if it lives: nobody takes what is said in the
@@ -148,7 +150,7 @@ final class FleetRoster {
     if let last = record?.sight, let own = seen.own, last.own == seen.sight.own, last.beat != seen.sight.beat {
       silence.hear(own.host, at: timers.now)
     }
-    (record, lastRecord) = (seen, seen)
+    (record, lastRecord, lookAsked) = (seen, seen, asked)
     engine.note(hosts: Int(clamping: seen.hosts ?? 0), of: place)
     onLook()
   }

@@ -210,6 +210,8 @@ import Testing
     let own = scene.take("b")
     let conversation = scene.open(own)
     _ = rig.dial()
+    // The holder is seen once.
+    scene.turn(by: .seconds(2))
     scene.engine.way.isOpen = false
     scene.engine.cut()
     scene.turn(by: .seconds(16))
