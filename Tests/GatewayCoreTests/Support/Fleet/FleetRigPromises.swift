@@ -60,19 +60,35 @@ extension FleetRig {
   }
 
   /// No message was decided upon while a later term was sending, and none arrived behind one of a later term, but for a
-  /// process that was stopped between the two. A failover may undo a term, and a host that has seen none begins anew.
+  /// process that was stopped between the two. A failover may undo a term, and a host that has seen none begins anew, when
+  /// the holder of before has noticed the loss: neither of them comes back.
   private func checkSenders() {
-    var top: [Int: UInt64] = [:]
-    for arrival in server.arrivals.sorted(by: { $0.decided < $1.decided }) {
-      let last = top[part(arrival)] ?? 0
-      if arrival.term < last { problems.append("\(arrival.message) was written in term \(arrival.term) after \(last)") }
-      top[part(arrival)] = max(last, arrival.term)
+    for arrival in behindOthers(server.arrivals.sorted { $0.decided < $1.decided }) {
+      problems.append("\(arrival.message) was written in term \(arrival.term) after another")
     }
-    if options.stop == nil { problems += late.map { "\($0.message) of term \($0.term) arrived after a later one" } }
+    if options.stop == nil { problems += late.map { "\($0.message) of term \($0.term) arrived after another" } }
   }
 
-  /// What arrived behind a message of a later term.
-  var late: [FleetRigServer.Arrival] { late(part) }
+  /// What arrived behind a message of a term that came in the place of its own.
+  var late: [FleetRigServer.Arrival] { behindOthers(server.arrivals) }
+
+  /// Those of a lower term than was seen before the store has lost anything; since then, those of a term that another one has
+  /// followed.
+  private func behindOthers(_ arrivals: [FleetRigServer.Arrival]) -> [FleetRigServer.Arrival] {
+    var over: [Int: Set<UInt64>] = [:]
+    var last: FleetRigServer.Arrival?
+    return arrivals.filter { arrival in
+      guard let before = last, before.term != arrival.term else {
+        last = arrival
+        return false
+      }
+      let part = part(arrival)
+      if over[part]?.contains(arrival.term) == true || part == 0 && arrival.term < before.term { return true }
+      over[part, default: []].insert(before.term)
+      last = arrival
+      return false
+    }
+  }
 
   private func late(_ part: (FleetRigServer.Arrival) -> Int) -> [FleetRigServer.Arrival] {
     var top: [Int: UInt64] = [:]
