@@ -37,7 +37,8 @@ struct ConfigurationChangeTests {
   @Test func sendsThatWaitAreConcernedByUpstreamsAndRightsAlone() {
     #expect(!change { _ in }.concernsSends)
     #expect(!change { $0.outbox.keepEntries += 1 }.concernsSends)
-    #expect(change { $0.upstreams["a"]?.settings.fleet = true }.concernsSends)
+    let shared = change { $0.upstreams["a"]?.settings.fleet = true }
+    #expect(shared.concernsSends)
     #expect(change { $0.upstreams["a"] = nil }.concernsSends)
     #expect(change { $0.adhoc.toggle() }.concernsSends)
     #expect(change { $0.access = [AccessRule(subject: .user(7), upstreams: [], allow: [.send])] }.concernsSends)

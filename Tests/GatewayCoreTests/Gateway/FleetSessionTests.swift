@@ -103,7 +103,8 @@ import Testing
     fleet.accept("b")
     fleet.turn(by: .seconds(1))
     let passed = fleet.time.wallMilliseconds - before + 1_000
-    #expect(lead("b", program) == [3_600_000 - passed])
+    // Both clocks are read in whole milliseconds.
+    #expect(try abs(#require(lead("b", program).first) - (3_600_000 - passed)) <= 1)
     try tell("b", lead: 3_600_000)
     #expect(lead("b", program) == [3_600_000])
   }
