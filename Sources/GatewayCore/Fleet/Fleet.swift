@@ -112,7 +112,6 @@ final class Fleet {
     let agreement = FleetAgreement(
       specification, kind: connector.kind, lease: options.lease, adopt: options.adopt)
     if let known = members[place] {
-      if !specification.isHeld { known.link.lives.details.isIdle = false }
       known.link.adopt(agreement)
       known.holder?.adopt(agreement)
       // The holder's own connection keeps no history, whatever the upstream is to have.
@@ -228,50 +227,18 @@ final class Fleet {
   /// Takes part no more in what is not wanted: what this host holds of it is given to others first.
   func keep(_ isWanted: (FleetPlace) -> Bool) {
     for (place, member) in members where !isWanted(place) {
-      part(from: member, of: place, "the fleet shares the upstream no longer")
-    }
-  }
-
-  private func part(from member: Member, of place: FleetPlace, _ why: String) {
-    members[place] = nil
-    takeBack(member.link)
-    member.link.lives.stop()
-    member.holder?.leave(why)
-    member.link.roster.stop()
-    wait(for: [member], until: seams.time.now + Self.leaveLimit) { [weak self] in
-      let engine = member.link.engine
-      // Also where that could not be done in order.
-      if let self, members[place] == nil { onWant(place, false) }
-      engine.remove(member.link)
-      if let holder = member.holder { engine.remove(holder) }
-    }
-  }
-
-  /// Takes part no more in what neither the configuration names nor programs of this host use, as soon as its durable sends
-  /// have their outcomes and no other host needs it there.
-  func review(_ isUsed: (FleetPlace) -> Bool) {
-    guard !isStopping else { return }
-    for (place, member) in members {
-      let box = member.link.box
-      let isIdle = !isUsed(place) && box.isSettled && box.isEmpty
-      member.link.lives.details.isIdle = isIdle
-      if isIdle { partIfDispensable(from: member, of: place) }
-    }
-  }
-
-  private func partIfDispensable(from member: Member, of place: FleetPlace) {
-    let why = "no host uses the upstream in that namespace any more"
-    let link = member.link
-    // One that never holds takes part for itself alone.
-    guard let holder = member.holder else { return part(from: member, of: place, why) }
-    guard link.roster.isDispensable(host, holds: holder.mayWrite) else { return }
-    guard holder.holdsOrTakes else { return part(from: member, of: place, why) }
-    // What hosts that died have left is written first.
-    link.engine.names(of: place.key(.adopted)) { [weak self] outcome in
-      guard let self, members[place]?.link === link, link.lives.details.isIdle, case .done(let left) = outcome,
-        left.isEmpty
-      else { return }
-      part(from: member, of: place, why)
+      members[place] = nil
+      takeBack(member.link)
+      member.link.lives.stop()
+      member.holder?.leave("the fleet shares the upstream no longer")
+      member.link.roster.stop()
+      wait(for: [member], until: seams.time.now + Self.leaveLimit) { [weak self] in
+        let engine = member.link.engine
+        // Also where that could not be done in order.
+        if let self, members[place] == nil { onWant(place, false) }
+        engine.remove(member.link)
+        if let holder = member.holder { engine.remove(holder) }
+      }
     }
   }
 

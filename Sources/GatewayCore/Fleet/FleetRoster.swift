@@ -227,17 +227,6 @@ final class FleetRoster {
       place: before.count, yields: !prefers && before.contains { hosts[$0]?.details.prefers == true })
   }
 
-  /// Whether a host that may hold, and whose programs do not use the upstream, need not take part for other hosts either: all
-  /// of them are idle too, or were taken for dead, and one has the link. That one is the last to go, or the link would go round.
-  func isDispensable(_ host: String, holds: Bool) -> Bool {
-    guard let record, !hosts.isEmpty else { return false }
-    let isOtherHolding = record.holder.map { !$0.isEmpty && $0 != host } == true && leaseLeft != .zero
-    guard holds || isOtherHolding else { return false }
-    return hosts.allSatisfy { name, row in
-      name == host || row.isAdopted || row.details.isIdle && (!holds || row.details.isStopped)
-    }
-  }
-
   /// Other hosts that may hold, have the settings of the fleet, and are not known to be dead.
   func heirs(of host: String) -> [String] {
     let agreement = record?.agreement ?? FleetAgreement()

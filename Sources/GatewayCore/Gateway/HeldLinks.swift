@@ -35,10 +35,9 @@ final class HeldLinks {
     guard let hold = holds.removeValue(forKey: place) else { return }
     hold.connection.giveBack(hold.lease)
     hold.connection.end(.linkNotHeld)
-    // Nothing is left of a fleet that this host has left, nor of what is its programs' alone.
-    let configured = upstreams.resolver.configured(place.upstream)
-    let isKept = configured?.settings.fleet == true && configured?.namespace == place.namespace
-    if !isKept { try? hold.connection.release() }
+    // Nothing is left of a fleet that this host has left.
+    let isShared = upstreams.held(place.upstream, place.namespace)?.settings.fleet == true
+    if !isShared { try? hold.connection.release() }
   }
 
   private func cut(_ place: FleetPlace) {
@@ -68,16 +67,6 @@ extension Upstreams {
     sends = FleetSends(fleet, relay)
     relay.outbox.copies = sends
     joinFleet()
-  }
-
-  /// Takes part no more in what neither the configuration nor a program of this host needs.
-  func reviewFleet() {
-    fleet?.review { place in
-      guard var specification = resolver.configured(place.upstream) else { return false }
-      if specification.namespace == place.namespace { return true }
-      specification.namespace = place.namespace
-      return pool.existing(specification) != nil
-    }
   }
 
   /// Takes part in what the configuration in force has of the fleet.
