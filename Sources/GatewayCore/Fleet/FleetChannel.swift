@@ -187,7 +187,7 @@ final class FleetChannel {
   /// It goes on waiting: the holder tries again by itself. Where the engine refuses several things in turn it is told one of
   /// them, the same each time.
   private func tellTrouble(_ refusal: UpstreamFailure? = nil) {
-    let refused = (link.trouble ?? refusal).map { UpstreamFailure(.fleet, $0.detail) }
+    let refused = (link.trouble ?? link.silence ?? refusal).map { UpstreamFailure(.fleet, $0.detail) }
     let trouble = refused ?? (link.hearing.present == nil ? link.roster.record?.trouble?.failure : nil)
     guard trouble != toldTrouble else { return }
     toldTrouble = trouble

@@ -286,7 +286,7 @@ extension FleetLink: FleetEngineReceiver {
   }
 
   /// Why nothing is heard of the fleet; nil where that is not known.
-  var trouble: UpstreamFailure? { engine.failure ?? engine.refusal(of: place).map(explained) ?? silence }
+  var trouble: UpstreamFailure? { engine.failure ?? engine.refusal(of: place).map(explained) }
 
   /// The host with the link is silent.
   var silence: UpstreamFailure? {
