@@ -143,7 +143,9 @@ final class FleetRoster {
 
   private func saw(_ seen: FleetLeaseRecord, asked: MonotonicInstant) {
     refusal = nil
-    if lastRecord?.sight != seen.sight { recordSince = timers.now }
+    // A server that has lost the last beats shows no new one.
+    let isNews = record.map { $0.sight != seen.sight } ?? seen.isNewer(than: lastRecord)
+    if isNews { recordSince = timers.now }
     // A process that stood still has the answer of before.
     isTermOver = recordSince.map { asked - $0 > lease + grace } ?? false
     // Its beat is heard of more often than its row.

@@ -210,11 +210,14 @@ import Testing
     let own = scene.take("b")
     let conversation = scene.open(own)
     _ = rig.dial()
-    // The holder is seen once.
+    // The holder is seen twice.
+    scene.run(FleetBeat(place: scene.place, own: own))
     scene.turn(by: .seconds(2))
     scene.engine.way.isOpen = false
     scene.engine.cut()
     scene.turn(by: .seconds(16))
+    // The server has kept no more.
+    scene.store.set(scene.place.key(.lease), ["beat": "0"])
     scene.engine.way.isOpen = true
     scene.turn(by: .seconds(1))
     let channel = rig.dial()

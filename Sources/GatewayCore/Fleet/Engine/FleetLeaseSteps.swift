@@ -283,6 +283,13 @@ struct FleetLeaseRecord: Equatable, Sendable {
   /// The last term.
   var own: FleetOwn? { FleetOwn(sight.own) }
 
+  /// Whether a holder has beaten, or another one has taken it, since that was seen.
+  func isNewer(than last: Self?) -> Bool {
+    guard let last, let own, let before = last.own else { return true }
+    guard own == before else { return own.term > before.term }
+    return UInt64(sight.beat) ?? 0 > UInt64(last.sight.beat) ?? 0
+  }
+
   init(_ rows: [String: [UInt8]]) {
     func text(_ name: String) -> String? { rows[name].map { String(decoding: $0, as: UTF8.self) } }
     func number(_ name: String) -> UInt64? { text(name).flatMap { UInt64($0) } }
