@@ -21,7 +21,7 @@ protocol FleetStep: Equatable, Sendable {
 /// | `beat` | L up | own, v, config, seq, and hosts, may, prefer or nothing, why or nothing, run | raises `beat`, sets the others | beat, next, last position of `up` or nothing where that cannot be read |
 /// | `move` | L | own, next, mark of a question | sets `next`; of a question sets `ask` to it and raises `asks`, and hosts that it names, with `*` all others, say that they live | 1, or `asks` |
 /// | `release` | L | own | empties `holder` | 1 |
-/// | `open` | L ev up | own, run, epoch, seq, offset, session, hosts | next `c`, `open` = 1, marker | c, last position of `up` |
+/// | `open` | L ev up | own, run, epoch, seq, offset, session, hosts | next `c`, `open` = 1, no `why`, marker | c, last position of `up` |
 /// | `down` | L ev | own, epoch, seq, offset, reason, detail, settled `c` | next `c`, `open` = 0, marker | c |
 /// | `done` | L re box box:@ | own, position or nothing, packed fields, host, then name and row of each outcome | rows that are in the box become their outcomes, and so do those that were adopted from there, which are in the box again then; the reply is added, unless its place is taken | 1, or 0 where that is |
 /// | `adopt` | L box box:@ hosts | own, host, life, beat | refused unless `life` and `beat` are what the caller saw; the rows that wait move as `HOST/NAME`, the life is raised, the beat `-` until the host joins again | null, or life, rows |

@@ -81,6 +81,7 @@ enum FleetScripts {
       local c = math.max(tonumber(redis.call('HGET', KEYS[1], 'c') or '0'), top, least) + 1
       c = string.format('%.0f', c)
       redis.call('HSET', KEYS[1], 'c', c, 'open', open)
+      if open == '1' then redis.call('HSET', KEYS[1], 'why', '') end
       redis.call('XADD', KEYS[2], c .. '-0', ...)
       return c
     end

@@ -119,6 +119,7 @@ extension FleetStore {
   private func mark(_ keys: [FleetKey], _ marker: FleetMarker, isOpen: Bool) -> UInt64 {
     let conversation = max(number(keys[0], "c"), content.streams[keys[1]]?.last.conversation ?? 0) + 1
     set(keys[0], ["c": String(conversation), "open": isOpen ? "1" : "0"])
+    if isOpen { set(keys[0], ["why": ""]) }
     var fields = FleetFields()
     marker.add(to: &fields)
     _ = append(fields, to: keys[1], at: FleetPosition(conversation, 0))
