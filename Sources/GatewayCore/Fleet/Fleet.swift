@@ -273,8 +273,12 @@ final class Fleet {
   }
 
   /// Gives everything that this host holds to others; `done` is called when that is known, or not to be known in time.
-  func leave(within limit: Duration, _ done: @escaping () -> Void) {
-    for member in members.values { member.holder?.leave() }
+  /// - Parameter isLast: the process ends afterwards.
+  func leave(within limit: Duration, isLast: Bool = false, _ done: @escaping () -> Void) {
+    for member in members.values {
+      member.holder?.isLast = isLast
+      member.holder?.leave()
+    }
     wait(for: Array(members.values), until: seams.time.now + limit, done)
   }
 

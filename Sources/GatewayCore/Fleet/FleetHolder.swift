@@ -120,6 +120,8 @@ final class FleetHolder {
   var mayWrite: Bool { timers.now < limit }
   /// Whether it does not hold, or will not any more.
   var givesLinkAway: Bool { !runner.isHolding }
+  /// The process ends, and with it the link, whoever shares it.
+  var isLast = false
   /// Whether this host holds, or has asked for it.
   var holdsOrTakes: Bool { holds || lease.isTaking }
   /// Nothing is written to the server from then on.

@@ -110,7 +110,10 @@ extension FleetTap: UpstreamChannel {
 
   /// Whoever holds then goes on in the server's session. On a link that lives on for others the server would not notice
   /// that this conversation is over.
-  func close() { close(keepingSession: holder?.givesLinkAway == true && !channel.sharesLink) }
+  func close() {
+    let givesAway = holder?.givesLinkAway == true
+    close(keepingSession: givesAway && (holder?.isLast == true || !channel.sharesLink))
+  }
 
   /// The daemon ends, and with it the link.
   func suspend() { close(keepingSession: true) }

@@ -66,7 +66,7 @@ final class GatewayStop {
   /// hosts write.
   private func giveLinksAway(_ done: @escaping () -> Void) {
     guard let fleet = upstreams.fleet else { return done() }
-    fleet.leave(within: Self.leaveLimit, done)
+    fleet.leave(within: Self.leaveLimit, isLast: true, done)
   }
 
   /// How long that may take.
