@@ -95,7 +95,9 @@ final class FleetLives {
     guard let present else { return done(false) }
     engine.run(FleetAlive(place: place, host: host, life: present, details: details)) { [weak self] outcome in
       switch outcome {
-      case .done, .refused: done(true)
+      case .done, .refused:
+        self?.noteHeard()
+        done(true)
       case .fenced:
         self?.fenced(in: present)
         done(false)
@@ -158,8 +160,18 @@ final class FleetLives {
       case .refused:
         self?.tell(.aliveFailed)
         self?.noteHeard()
-      case .unanswered, .uncopied: self?.tell(.aliveFailed)
+      case .unanswered, .uncopied:
+        self?.tell(.aliveFailed)
+        self?.saySoon()
       }
+    }
+  }
+
+  /// Nothing is said to a server before it has heard that: copies may only be late.
+  private func saySoon() {
+    guard !isHeard, engine.server != nil else { return }
+    timers.after(FleetRefusal.pause) { [weak self] in
+      if let self, !isHeard { tell(.rang) }
     }
   }
 

@@ -263,6 +263,28 @@ import Testing
     if case .open = rig.dial().state {} else { Issue.record("it takes no part again") }
   }
 
+  @Test func aHostWhoseSignOfLifeIsCopiedLateIsConnectedSoon() {
+    let conversation = scene.open(scene.take("b"))
+    let channel = rig.dial()
+    (scene.engine.copies, scene.engine.uncopied) = (1, [.alive])
+    scene.engine.cut()
+    scene.turn(by: .milliseconds(500))
+    #expect(channel.state == .away(conversation))
+    scene.engine.uncopied = []
+    scene.turn(by: .milliseconds(1_200))
+    #expect(channel.state == .open(conversation))
+  }
+
+  @Test func whyThereWasNoLinkIsNotSaidOfOneThatIsOpen() {
+    let own = scene.take("b")
+    let trouble = FleetTrouble(UpstreamFailure(.refused, "no such room"), of: own)
+    scene.run(FleetBeat(place: scene.place, own: own, trouble: trouble))
+    let conversation = scene.open(own)
+    let channel = rig.dial()
+    scene.turn(by: .seconds(2))
+    #expect(channel.state == .open(conversation) && link.roster.record?.trouble == nil)
+  }
+
   @Test func aHostThatWasTakenForDeadBecauseAllIsLostWaitsForAHolder() {
     scene.open(scene.take("b"))
     _ = rig.dial()
