@@ -211,6 +211,11 @@ final class FleetLink {
     if !isOne || record.asked == host || record.asked == "*" && lives.details.mayHold { lives.say() }
   }
 
+  /// Whose it is has to be looked at where it may be that of a holder which is silent, heard once more.
+  private func noteOpening() {
+    if roster.isTermOver { roster.lookAnew() } else { opened = timers.now }
+  }
+
   private func noteHolder() {
     guard let record = roster.record, record.holder != holder else { return }
     holder = record.holder
@@ -305,7 +310,7 @@ extension FleetLink: FleetEngineReceiver {
       case .nextConversation: return channel.end(UpstreamFailure(.fleet, "the link of the fleet was opened anew"))
       case .marker(let marker):
         let isNews = channel.state != .reaching
-        if case .open = marker.kind { opened = timers.now }
+        if case .open = marker.kind { noteOpening() }
         channel.take(marker)
         if case .down = marker.kind, isNews { onDown() }
       case .event(let entry): channel.take(entry, at: record.position, epoch: hearing.epoch)
