@@ -143,9 +143,11 @@ final class FleetRoster {
 
   private func saw(_ seen: FleetLeaseRecord, asked: MonotonicInstant) {
     refusal = nil
-    // A server that has lost the last beats shows no new one.
-    let isNews = record.map { $0.sight != seen.sight } ?? seen.isNewer(than: lastRecord)
-    if isNews { recordSince = timers.now }
+    if let record {
+      if record.sight != seen.sight { recordSince = timers.now }
+    } else if let sign = lastSign(in: seen) {
+      recordSince = sign
+    }
     // A process that stood still has the answer of before.
     isTermOver = recordSince.map { asked - $0 > lease + grace } ?? false
     // Its beat is heard of more often than its row.
@@ -155,6 +157,15 @@ final class FleetRoster {
     (record, lastRecord, lookAsked) = (seen, seen, asked)
     engine.note(hosts: Int(clamping: seen.hosts ?? 0), of: place)
     onLook()
+  }
+
+  /// When the holder has beaten last, at the latest, as a server shows that was reached just now; nil where that is no news, also
+  /// because the server has lost some. A beat that is new here may have come just before a loss.
+  private func lastSign(in seen: FleetLeaseRecord) -> MonotonicInstant? {
+    guard let lastRecord, let lookAsked, let own = seen.own, let before = lastRecord.own else { return timers.now }
+    guard own == before else { return own.term > before.term ? timers.now : nil }
+    guard let beats = seen.beats(since: lastRecord), beats > 0 else { return nil }
+    return min(timers.now, lookAsked + lease / 3 * (Int(clamping: beats) + 1))
   }
 
   private func readHosts(_ done: @escaping () -> Void) {

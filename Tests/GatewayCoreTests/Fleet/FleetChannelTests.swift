@@ -206,7 +206,9 @@ import Testing
     #expect(channel.state == .open(conversation))
   }
 
-  @Test func aHostThatReachesTheEngineBeforeTheHolderGivesNothingToALinkThatMayHaveBeenCut() {
+  /// - Parameter beat: what the server shows that was away: it has lost some, or took one that this host has not seen.
+  @Test(arguments: ["0", "1", "2"])
+  func aHostThatReachesTheEngineBeforeTheHolderGivesNothingToALinkThatMayHaveBeenCut(_ beat: String) {
     let own = scene.take("b")
     let conversation = scene.open(own)
     _ = rig.dial()
@@ -216,8 +218,7 @@ import Testing
     scene.engine.way.isOpen = false
     scene.engine.cut()
     scene.turn(by: .seconds(16))
-    // The server has kept no more.
-    scene.store.set(scene.place.key(.lease), ["beat": "0"])
+    scene.store.set(scene.place.key(.lease), ["beat": beat])
     scene.engine.way.isOpen = true
     scene.turn(by: .seconds(1))
     let channel = rig.dial()
@@ -231,6 +232,22 @@ import Testing
     scene.run(FleetBeat(place: scene.place, own: own))
     scene.turn(by: .seconds(2))
     #expect(channel.state == .open(conversation))
+  }
+
+  @Test func aHostThatAloneWasAwayForLongIsConnectedAtOnce() {
+    let own = scene.take("b")
+    let conversation = scene.open(own)
+    _ = rig.dial()
+    scene.turn(by: .seconds(2))
+    scene.engine.way.isOpen = false
+    scene.engine.cut()
+    for _ in 0..<20 {
+      scene.turn(by: .seconds(1))
+      scene.run(FleetBeat(place: scene.place, own: own))
+    }
+    scene.engine.way.isOpen = true
+    scene.turn(by: .milliseconds(500))
+    #expect(rig.dial().state == .open(conversation))
   }
 
   @Test func aHostThatStoodStillDoesNotTakeTheHolderForSilent() {

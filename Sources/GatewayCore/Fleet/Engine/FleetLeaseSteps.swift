@@ -283,11 +283,10 @@ struct FleetLeaseRecord: Equatable, Sendable {
   /// The last term.
   var own: FleetOwn? { FleetOwn(sight.own) }
 
-  /// Whether a holder has beaten, or another one has taken it, since that was seen.
-  func isNewer(than last: Self?) -> Bool {
-    guard let last, let own, let before = last.own else { return true }
-    guard own == before else { return own.term > before.term }
-    return UInt64(sight.beat) ?? 0 > UInt64(last.sight.beat) ?? 0
+  /// How often the holder has beaten since then, in the same term; nil where it has not.
+  func beats(since last: Self) -> UInt16? {
+    guard let beat = UInt64(sight.beat), let before = UInt64(last.sight.beat), beat >= before else { return nil }
+    return UInt16(clamping: beat - before)
   }
 
   init(_ rows: [String: [UInt8]]) {
