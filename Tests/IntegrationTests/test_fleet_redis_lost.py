@@ -25,7 +25,14 @@ async def test_a_redis_that_has_lost_everything_costs_a_gap_and_no_durable_send(
     assert await redis.command("FLUSHALL") == "OK"
     for number in range(20):
         await clients[number % 2].call("send", upstream="chat", event="d", args=[number], delivery="durable")
-    assert sorted(one["args"][0] for one in await chat.received(20, "d")) == list(range(20))
+
+    async def each():
+        count = 20
+        while len({one["args"][0] for one in await chat.received(count, "d")}) < 20:
+            count += 1
+
+    # One that was written before Redis had lost what its host was to hear may be written twice.
+    await within(each(), "each send to arrive", 4 * SOON)
 
     async def taken():
         for host in two:
@@ -42,7 +49,6 @@ async def test_a_redis_that_has_lost_everything_costs_a_gap_and_no_durable_send(
     for client, first in zip(clients, before):
         gap, event = await client.gap(), await client.event()
         assert event["args"] == [2] and event["seq"] > first["seq"] and gap["reason"] == "upstream"
-    assert len(await chat.received(20, "d")) == 20
 
 
 async def test_durable_sends_that_wait_outlive_a_redis_that_loses_everything(hosts, redis, chat):
