@@ -90,15 +90,13 @@ extension FleetRig {
     }
   }
 
-  private func late(_ part: (FleetRigServer.Arrival) -> Int) -> [FleetRigServer.Arrival] {
-    var top: [Int: UInt64] = [:]
-    var late: [FleetRigServer.Arrival] = []
-    for arrival in server.arrivals {
-      let last = top[part(arrival)] ?? 0
-      if arrival.term < last { late.append(arrival) }
-      top[part(arrival)] = max(last, arrival.term)
+  /// What arrived behind a message of a later term, whatever the store has lost.
+  private var behindLater: [FleetRigServer.Arrival] {
+    var top: UInt64 = 0
+    return server.arrivals.filter { arrival in
+      defer { top = max(top, arrival.term) }
+      return arrival.term < top
     }
-    return late
   }
 
   /// Between which losses of the store a message was decided upon.
@@ -108,7 +106,7 @@ extension FleetRig {
   /// that was taken for dead, and what was written late is late. So is what an earlier holder had waiting, where a failover has
   /// undone the later term and that one goes on.
   private func checkOrder() {
-    let late = Set(late { _ in 0 }.map(\.message))
+    let late = Set(behindLater.map(\.message))
     // A host may not have heard of it, where it was undone.
     let adopted = adopted.union(store.adopted.flatMap(Self.messages))
     var seen: Set<FleetRigMessage> = []
