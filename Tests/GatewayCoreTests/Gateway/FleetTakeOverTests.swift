@@ -21,15 +21,6 @@ import Testing
     return program
   }
 
-  private func takeOver(recovered: Bool) throws {
-    fleet.kill("a")
-    fleet.turn(by: .seconds(8))
-    let channel = try #require(fleet.hosts["b"]?.upstream.channels.last)
-    channel.isRecovered = recovered
-    fleet.accept("b")
-    fleet.turn(by: .seconds(1))
-  }
-
   /// Each gap, and whether the connection is said to be recovered each time that it is up.
   private func told(_ lines: [String]) -> [String] {
     HarnessClient.values(lines).compactMap { line in
@@ -41,13 +32,13 @@ import Testing
 
   @Test func aTakeOverThatIsAGapIsNotCalledRecovered() throws {
     let program = try follow(#"{"upstream":"chat","state":true}"#)
-    try takeOver(recovered: false)
+    try fleet.takeOver(recovered: false)
     #expect(told(program.read()) == ["gap", "connected"])
   }
 
   @Test func aTakeOverInTheServersSessionIsCalledRecovered() throws {
     let program = try follow(#"{"upstream":"chat","state":true}"#)
-    try takeOver(recovered: true)
+    try fleet.takeOver(recovered: true)
     #expect(told(program.read()) == ["recovered"])
   }
 
@@ -60,7 +51,7 @@ import Testing
       if number.isMultiple(of: 1_000) { fleet.turn(by: .milliseconds(20)) }
     }
     #expect(fleet.written("a") == [])
-    try takeOver(recovered: false)
+    try fleet.takeOver(recovered: false)
     fleet.turn(by: .seconds(5))
     let written = fleet.written("b")
     #expect((1_800...1_910).contains(written.count))
@@ -136,14 +127,14 @@ import Testing
   @Test func roomsAreEnteredAgainAfterATakeOver() throws {
     _ = try follow(#"{"upstream":"chat","enter":[{"event":"join","args":["ops"]}]}"#)
     #expect(fleet.written("a") == [#"join ["ops"]"#])
-    try takeOver(recovered: false)
+    try fleet.takeOver(recovered: false)
     #expect(fleet.written("b") == [#"join ["ops"]"#])
   }
 
   /// The next holder has to know which hosts hold them.
   @Test func roomsThatTheServerStillKnowsAreEnteredAgainAndLeftWithTheLastHost() throws {
     let program = try follow(Self.room)
-    try takeOver(recovered: true)
+    try fleet.takeOver(recovered: true)
     #expect(told(program.read()) == [])
     #expect(fleet.written("b") == [#"join ["ops"]"#])
     program.disconnect()

@@ -1,3 +1,5 @@
+import Testing
+
 @testable import GatewayCore
 
 /// Whole gateways of one fleet, on one clock, and the store between them.
@@ -95,6 +97,16 @@ final class FleetGateways {
     accept("a")
     start("b")
     turn(by: .seconds(20))
+  }
+
+  /// Host `a` dies, and `b` takes the link, whose server recovers the session or not.
+  func takeOver(recovered: Bool) throws {
+    kill("a")
+    turn(by: .seconds(8))
+    let channel = try #require(hosts["b"]?.upstream.channels.last)
+    channel.isRecovered = recovered
+    accept("b")
+    turn(by: .seconds(1))
   }
 
   /// What the server was written by a process.
