@@ -1,10 +1,18 @@
 /// One order to give the link of an upstream to another host: from the look whether that can be, to the moment at which
 /// another host holds.
 final class FleetMoving {
+  /// What came of it.
+  struct Outcome: Equatable {
+    /// Who holds now.
+    var own: FleetOwn
+    /// That host had the link before, and nothing was ordered.
+    var hadIt = false
+  }
+
   private let link: FleetLink
   /// Nil: any other.
   private let host: String?
-  private var done: ((Result<FleetOwn, FleetOrderProblem>) -> Void)?
+  private var done: ((Result<Outcome, FleetOrderProblem>) -> Void)?
   private var end: MonotonicInstant
   private var old: FleetOwn?
   private var readiness: FleetReadiness?
@@ -18,7 +26,7 @@ final class FleetMoving {
   private var lease: Duration { link.settings.lease }
 
   /// `done` is called once, later, unless it is cancelled before.
-  func start(_ done: @escaping (Result<FleetOwn, FleetOrderProblem>) -> Void) {
+  func start(_ done: @escaping (Result<Outcome, FleetOrderProblem>) -> Void) {
     self.done = done
     link.roster.refresh { [weak self] in self?.checked() }
   }
@@ -28,7 +36,7 @@ final class FleetMoving {
     readiness?.cancel()
   }
 
-  private func finish(_ result: Result<FleetOwn, FleetOrderProblem>) {
+  private func finish(_ result: Result<Outcome, FleetOrderProblem>) {
     let done = done
     self.done = nil
     done?(result)
@@ -38,7 +46,6 @@ final class FleetMoving {
   static func problem(with host: String?, instead own: FleetOwn, in roster: FleetRoster) -> FleetOrderProblem? {
     guard let host else { return roster.heirs(of: own.host).isEmpty ? .nobodyElse : nil }
     guard let known = roster.hosts[host] else { return .unknownHost(roster.hosts.keys.sorted()) }
-    if host == own.host, roster.record?.holder == host { return .holdsAlready }
     if known.details.isStopped { return .isStopped }
     if !known.details.mayHold { return .mayNotHold }
     let differences = known.details.agreement.differences(from: roster.record?.agreement ?? FleetAgreement())
@@ -50,6 +57,7 @@ final class FleetMoving {
     guard done != nil else { return }
     guard let record = link.roster.record else { return finish(.failure(FleetOrderProblem(unreached: link))) }
     guard let own = record.own else { return finish(.failure(.neverHeld)) }
+    if own.host == host, record.holder == host { return finish(confirm(record, own)) }
     if let problem = Self.problem(with: host, instead: own, in: link.roster) { return finish(.failure(problem)) }
     let readiness = FleetReadiness(link, own, of: host.map { [$0] } ?? link.roster.heirs(of: own.host))
     self.readiness = readiness
@@ -59,6 +67,13 @@ final class FleetMoving {
       // It has left a moment ago.
       finish(.failure(host != nil && problem == .nobodyElse ? .mayNotHold : problem))
     }
+  }
+
+  /// The named host has the link: whether it keeps it.
+  private func confirm(_ record: FleetLeaseRecord, _ own: FleetOwn) -> Result<Outcome, FleetOrderProblem> {
+    if link.roster.isTermOver || link.roster.isAlive(own.host) == false { return .failure(.isSilent) }
+    let stays = record.next.isEmpty || record.next == own.host
+    return stays ? .success(Outcome(own: own, hadIt: true)) : .failure(.isToGo(record.next))
   }
 
   private func move(_ own: FleetOwn) {
@@ -82,7 +97,8 @@ final class FleetMoving {
     if let own = link.roster.record?.own, own != old {
       let cameBack = own.host == old?.host
       let isMeant = host.map { $0 == own.host } ?? !cameBack
-      return finish(isMeant ? .success(own) : .failure(cameBack ? .cameBack(own.host) : .tookOther(own.host)))
+      return finish(
+        isMeant ? .success(Outcome(own: own)) : .failure(cameBack ? .cameBack(own.host) : .tookOther(own.host)))
     }
     guard link.timers.now < end else { return finish(.failure(.tooLate)) }
     link.timers.after(lease / 16) { [weak self] in

@@ -16,7 +16,8 @@ enum FleetOrderProblem: Error, Equatable {
   case differs([String])
   /// Nothing was heard of it for so long that it counts as dead.
   case isSilent
-  case holdsAlready
+  /// It has the link, but this host, `*` for any, was ordered before to have it next.
+  case isToGo(String)
   /// No other host may hold.
   case nobodyElse
   /// None of those that could have it has said that it lives when it was asked.

@@ -286,7 +286,11 @@ extension LocalError {
     case .isSilent:
       self = .invalid(
         "host", "Nothing was heard of \(name) for so long that it counts as dead; start it, or name another.")
-    case .holdsAlready: self = .invalid("host", "\(name) has the link of '\(upstream)' already; name another.")
+    case .isToGo(let next):
+      self.init(
+        .conflict,
+        "\(name) has the link of '\(upstream)' and is giving it to \(next == "*" ? "another host" : next), as was ordered before; order it again when that has it."
+      )
     case .nobodyElse:
       self.init(
         .conflict,

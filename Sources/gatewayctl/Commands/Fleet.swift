@@ -15,7 +15,7 @@ enum FleetCommand: Subcommand {
       "Shows the hosts of the fleet and which of them has the link of each upstream: on a terminal, or with --table, as "
         + "tables; otherwise, or with --json, as one JSON object.",
       "move gives the link of UPSTREAM to HOST, or to any other host than the present one, and returns when that has it. "
-        + "Any host that may hold may be asked. It needs the right 'admin' on the upstream.",
+        + "Where HOST has it already it says so, and does nothing. Any host that may hold may be asked. It needs the right 'admin' on the upstream.",
       "leave gives everything that this host has to others, as before its maintenance; it takes nothing until it is "
         + "restarted or reloaded. It needs the right 'admin'.",
       "forget removes what the fleet keeps of HOST, which is gone for good: not while it lives or has a link, or while its "
@@ -86,7 +86,9 @@ enum FleetCommand: Subcommand {
         writer.string(value)
       }
     }
-    try context.confirm(result, "\(RawJSONObject(result)?.string("holder") ?? "?") has the link of \(upstream)")
+    let members = RawJSONObject(result)
+    let already = members?["already"] == Array("true".utf8) ? " already" : ""
+    try context.confirm(result, "\(members?.string("holder") ?? "?") has the link of \(upstream)\(already)")
     return .done
   }
 

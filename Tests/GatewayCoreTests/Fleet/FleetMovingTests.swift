@@ -11,7 +11,7 @@ import Testing
     scene.turn(by: .milliseconds(10))
   }
 
-  private final class Heard { var result: Result<FleetOwn, FleetOrderProblem>? }
+  private final class Heard { var result: Result<FleetMoving.Outcome, FleetOrderProblem>? }
 
   private func move(to host: String?, _ heard: Heard) -> FleetMoving {
     let moving = FleetMoving(link, to: host)
@@ -50,7 +50,7 @@ import Testing
     #expect(scene.take("a").term == 0)
     #expect(scene.take("c").term == 2)
     scene.turn(by: .seconds(1))
-    #expect(heard.result == .success(FleetOwn(term: 2, host: "c")))
+    #expect(heard.result == .success(FleetMoving.Outcome(own: FleetOwn(term: 2, host: "c"))))
     _ = moving
   }
 
@@ -62,7 +62,7 @@ import Testing
     #expect(release(own) == "*")
     #expect(scene.take("a").term == 2)
     scene.turn(by: .seconds(1))
-    #expect(heard.result == .success(FleetOwn(term: 2, host: "a")))
+    #expect(heard.result == .success(FleetMoving.Outcome(own: FleetOwn(term: 2, host: "a"))))
     _ = moving
   }
 
@@ -71,13 +71,40 @@ import Testing
     join("c", mayHold: false)
     let own = scene.take("a")
     #expect(problem(to: nil) == .nobodyElse)
-    #expect(problem(to: "a") == .holdsAlready)
     #expect(problem(to: "c") == .mayNotHold)
     #expect(problem(to: "d") == .unknownHost(["a", "c"]))
     #expect(scene.run(FleetBeat(place: scene.place, own: own))?.next == "")
     join("b")
     scene.run(FleetAlive(place: scene.place, host: "b", life: 1, details: FleetHostDetails()))
     #expect(problem(to: "b") == nil)
+    for _ in 0..<12 { scene.turn(by: .seconds(3)) }
+    #expect(problem(to: "b") == .isSilent)
+  }
+
+  @Test func aMoveToTheHostThatHasTheLinkAlreadyIsNoError() {
+    join("b")
+    let own = scene.take("b")
+    let heard = Heard()
+    let moving = move(to: "b", heard)
+    #expect(heard.result == .success(FleetMoving.Outcome(own: own, hadIt: true)))
+    #expect(scene.run(FleetBeat(place: scene.place, own: own))?.next == "")
+    _ = moving
+  }
+
+  @Test func aMoveToAHostThatIsGivingTheLinkToAnotherOneSaysSo() {
+    join("b")
+    join("c")
+    let own = scene.take("b")
+    scene.run(FleetMove(place: scene.place, own: own, host: "c"))
+    #expect(problem(to: "b") == .isToGo("c"))
+    #expect(scene.run(FleetBeat(place: scene.place, own: own))?.next == "c")
+    let error = LocalError(FleetOrderProblem.isToGo("c"), of: "chat", to: "b")
+    #expect(error.message.hasPrefix("b has the link of 'chat' and is giving it to c, as was ordered before;"))
+  }
+
+  @Test func aMoveToAHolderThatHasDiedIsNotSaidToBeDone() {
+    join("b")
+    scene.take("b")
     for _ in 0..<12 { scene.turn(by: .seconds(3)) }
     #expect(problem(to: "b") == .isSilent)
   }
@@ -179,7 +206,7 @@ import Testing
     #expect(release(own) == "b")
     scene.take("b")
     scene.turn(by: .seconds(1))
-    #expect(heard.result == .success(FleetOwn(term: 2, host: "b")))
+    #expect(heard.result == .success(FleetMoving.Outcome(own: FleetOwn(term: 2, host: "b"))))
     _ = moving
   }
 

@@ -15,6 +15,7 @@ struct FleetMoveCall: LocalCall {
     result: .object([
       .always("upstream", .text), .always("namespace", .text),
       .always("holder", .text, "The host that has the link now."), .always("term", .count),
+      .sometimes("already", .boolean, "It had the link before, and nothing was done."),
     ]))
 
   static let startsWork = true
@@ -36,13 +37,16 @@ struct FleetMoveCall: LocalCall {
     moving.start { [weak session, host] result in
       guard let session else { return }
       switch result {
-      case .success(let own):
+      case .success(let outcome):
         guard let call = session.close(number) else { return }
         session.reply(call.id) {
           $0.member("upstream", name)
           $0.member("namespace", specification.shownNamespace)
-          $0.member("holder", own.host)
-          $0.member("term", Int(clamping: own.term))
+          $0.member("holder", outcome.own.host)
+          $0.member("term", Int(clamping: outcome.own.term))
+          guard outcome.hadIt else { return }
+          $0.key("already")
+          $0.bool(true)
         }
       case .failure(let problem): session.end(number, LocalError(problem, of: name, to: host))
       }
