@@ -114,12 +114,12 @@ extension Connection: UpstreamChannelOwner {
 
   func channel(_ channel: any UpstreamChannel, waitsFor failure: UpstreamFailure) {
     guard channel === self.channel, state != .connected else { return }
-    if lastFailure != failure {
-      upkeep.notes.lastFailure = failure
-      stream.notifyStates(stateNotification)
-    }
+    let isNews = lastFailure != failure
+    upkeep.attemptWaits(for: failure)
+    if isNews { stream.notifyStates(stateNotification) }
     // Another host's attempt has failed: what is queued ends as where it had been this one's.
     if failure.isRefusal { delivery.attemptFailed(failure) }
+    review()
   }
 
   func channelEnded(_ channel: any UpstreamChannel, _ failure: UpstreamFailure) {

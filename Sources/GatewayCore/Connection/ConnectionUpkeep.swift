@@ -68,7 +68,13 @@ final class ConnectionUpkeep {
   func endedUnneeded() { record.endedUnneeded() }
 
   /// An attempt starts.
-  func attemptStarted() { notes.schedule.started(at: context.time.now) }
+  func attemptStarted() {
+    notes.waitsFor = nil
+    notes.schedule.started(at: context.time.now)
+  }
+
+  /// It goes on, but what it waits for is not there.
+  func attemptWaits(for failure: UpstreamFailure) { (notes.lastFailure, notes.waitsFor) = (failure, failure.reason) }
 
   /// It succeeded, with a server at that address.
   func attemptSucceeded(at address: String?) {

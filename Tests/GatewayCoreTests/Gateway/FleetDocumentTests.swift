@@ -50,6 +50,18 @@ import Testing
     #expect(link["needed"]?.boolValue == true && link["down_since"]?.integerValue ?? 0 >= taken)
   }
 
+  @Test func aHostWhoseHolderWaitsForItsNextAttemptDoesNotSayThatOneIsUnderWay() throws {
+    fleet.start("a")
+    fleet.turn(by: .seconds(5))
+    fleet.hosts["a"]?.upstream.channels.last?.fail(.unreachable)
+    fleet.turn(by: .milliseconds(100))
+    fleet.start("b")
+    fleet.turn(by: .seconds(1))
+    let shown = try #require(connections("b", .follower).first)
+    #expect(shown["state"]?.stringValue == "created" && shown["reason"]?.stringValue == "unreachable")
+    #expect(shown["why"]?.stringValue == "Not connected (unreachable); it connects as soon as that is over.")
+  }
+
   @Test func aHostThatDoesNotReachRedisSaysSoOfTheWholeDaemon() {
     fleet.start("a")
     #expect(status("a")["daemon"]?["fleet"]?["redis"]?["state"]?.stringValue == "working")

@@ -7,6 +7,8 @@ struct Health: Equatable, Sendable {
   var since: MonotonicInstant
   /// In `created`: whether the first attempt has been started. No other state needs it.
   var attemptIsUnderWay = false
+  /// Why what that attempt waits for is not there; nil where it waits for nothing but its server.
+  var waitsFor: DownReason?
 
   /// At least one lease: a subscription, a waiting request, or a queued command.
   var hasLeases = false

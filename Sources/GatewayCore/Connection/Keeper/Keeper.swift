@@ -24,7 +24,9 @@ struct Keeper: Sendable {
 
   private static func restReason(_ health: Health) -> String {
     switch health.state {
-    case .created, .reconnecting: "An attempt is under way."
+    case .created, .reconnecting:
+      health.waitsFor.map { "Not connected (\($0.rawValue)); it connects as soon as that is over." }
+        ?? "An attempt is under way."
     case .connected: "The connection is used and works."
     case .disconnected: "Nothing has to be done."
     case .released: "The connection is gone."

@@ -11,6 +11,8 @@ struct KeeperNotes {
   var isDraining = false
   /// Why it is not connected, or why it last was not.
   var lastFailure: UpstreamFailure?
+  /// Why what the attempt that is under way waits for is not there; nil where it waits for nothing but its server.
+  var waitsFor: DownReason?
   private(set) var judgement: Judgement?
   private var timer: Timers.ID?
   private var isReviewing = false
@@ -25,6 +27,7 @@ struct KeeperNotes {
     schedule.describe(to: &health)
     health.lastReason = lastFailure?.reason
     health.lastStatus = lastFailure?.status
+    health.waitsFor = waitsFor
     health.isHeld = isHeld
     health.isDraining = isDraining
   }

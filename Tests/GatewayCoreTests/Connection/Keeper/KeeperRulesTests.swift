@@ -45,6 +45,16 @@ import Testing
     #expect(judgement == Judgement(rule: "rest", verdict: .wait(until: nil), why: "An attempt is under way."))
   }
 
+  @Test func anAttemptThatWaitsForSomethingElseIsNotSaidToBeUnderWay() {
+    let judgement = keeper.judge(
+      health(.reconnecting) {
+        $0.hasLeases = true
+        $0.waitsFor = .unreachable
+      })
+    #expect(judgement.verdict == .wait(until: nil))
+    #expect(judgement.why == "Not connected (unreachable); it connects as soon as that is over.")
+  }
+
   @Test func aUsedConnectionThatWorksIsLeftAlone() {
     let judgement = keeper.judge(health(.connected, ago: .seconds(3_600)) { $0.hasLeases = true })
     #expect(judgement == Judgement(rule: "rest", verdict: .wait(until: nil), why: "The connection is used and works."))
