@@ -68,7 +68,9 @@ def documented_rights():
     """The lines of docs/fleet.md that make users, for the fleet and the hosts of the tests."""
     text = (ROOT / "docs/fleet.md").read_text()
     lines = [line for line in text.replace("\\\n", " ").splitlines() if line.startswith("ACL SETUSER")]
-    return [line.replace("prod", "test").split()[1:] for line in lines]
+    for name, own in (("prod", "test"), ("edge-9", "edge"), ("edge-17", "core")):
+        lines = [line.replace(name, own) for line in lines]
+    return [line.split()[1:] for line in lines]
 
 
 async def test_the_documented_rights_are_enough_for_hosts_that_hold_and_that_never_do(
