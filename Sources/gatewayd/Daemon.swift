@@ -247,7 +247,7 @@ extension Daemon {
       announceReady()
     case .clientAttached, .clientDetached, .clientDropped, .quotaExceeded, .connectionMoved, .connectionReleased,
       .sendFailed, .interestRefused, .stopping, .sendsKept, .outbox, .outboxWarning, .history, .fleetNameTaken,
-      .fleetNameRegained, .fleet, .internalError:
+      .fleetNameRegained, .fleetLeaveOrdered, .fleetLeaveFailed, .fleet, .internalError:
       status.changed()
     }
   }

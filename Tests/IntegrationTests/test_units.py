@@ -110,6 +110,7 @@ SURE_FIELDS = {
     "outboxUnavailable": {"reason"}, "outboxRepaired": {"saved"}, "outboxFailing": {"reason"},
     "outboxUntidy": {"reason"}, "historyFailing": {"reason"},
     "clientsHandedOver": {"clients"}, "clientsTakenOver": {"clients"},
+    "fleetLeaveOrdered": CLIENT, "fleetLeaveFailed": CLIENT,
 }
 
 

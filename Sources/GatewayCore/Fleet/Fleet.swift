@@ -291,6 +291,7 @@ final class Fleet {
     if let retirement { return retirement.join(answer) }
     let retirement = FleetRetirement(self, timers: seams.timers) { [weak self] in
       self?.retirement = nil
+      if case .success(let places) = $0 { self?.onReport(.left(places.map(\.upstream))) }
       answer($0)
     }
     self.retirement = retirement
@@ -299,8 +300,10 @@ final class Fleet {
 
   /// Takes leases again, also where it was told otherwise a moment ago.
   func rejoin() {
+    let hadLeft = abstains && retirement == nil
     retirement?.overtake()
     abstain(false)
+    if hadLeft { onReport(.returned) }
   }
 
   /// Looks at all leases and hosts now; `done` is called once, later or at once, whatever came of it.

@@ -26,7 +26,11 @@ public enum GatewayFact: Equatable, Sendable {
   case fleetNameTaken(String, renamed: String)
   /// This host is called so again.
   case fleetNameRegained(String)
-  /// What became of the Redis of the fleet.
+  /// A client has ordered that this host leaves its fleet's links to others.
+  case fleetLeaveOrdered(ClientFact)
+  /// That came to nothing, for a reason in a sentence.
+  case fleetLeaveFailed(ClientFact, upstream: String, detail: String)
+  /// What became of the Redis of the fleet, and of this host's links.
   case fleet(FleetReport)
   /// A contradiction inside the gateway that harmed no program but should not have happened.
   case internalError(String)

@@ -7,7 +7,7 @@ enum FactLog {
     switch fact {
     case .clientAttached(let client): level < .debug ? [] : [record(.clientAttached, client)]
     case .clientDetached(let client): level < .debug ? [] : [record(.clientDetached, client)]
-    case .clientDropped(let client, let reason): [record(.clientDropped, client, reason: reason)]
+    case .clientDropped(let client, let reason): [record(.clientDropped, client, [.reason: reason])]
     case .quotaExceeded(let uid, let quota): [LogRecord(.quotaExceeded, [.uid: String(uid), .quota: quota])]
     case .connectionMoved(let connection, let from, let to): [moved(connection, from, to)]
     case .connectionReleased(let connection): [record(.connectionReleased, connection)]
@@ -37,6 +37,9 @@ enum FactLog {
       ]
     case .fleetNameRegained(let name):
       [LogRecord(.fleetNameRegained, [.detail: "this host is called \(name) again"])]
+    case .fleetLeaveOrdered(let client): [record(.fleetLeaveOrdered, client)]
+    case .fleetLeaveFailed(let client, let upstream, let detail):
+      [record(.fleetLeaveFailed, client, [.upstream: upstream, .detail: detail])]
     case .fleet(let report): [record(report)]
     case .internalError(let text): [LogRecord(.internalError, [.detail: text])]
     }
@@ -81,6 +84,9 @@ enum FactLog {
     case .gaveUp(let upstream, let namespace, let term, let why):
       LogRecord(
         .fleetGaveUp, [.upstream: upstream, .namespace: namespace, .term: String(term), .detail: why])
+    case .left(let upstreams):
+      LogRecord(.fleetLeft, [.links: upstreams.isEmpty ? "none" : upstreams.joined(separator: ",")])
+    case .returned: LogRecord(.fleetReturned)
     }
   }
 
@@ -117,13 +123,13 @@ enum FactLog {
     return record
   }
 
-  private static func record(_ kind: LogKind, _ client: ClientFact, reason: String? = nil) -> LogRecord {
-    LogRecord(
-      kind,
-      [
-        .client: client.client, .name: client.name, .uid: String(client.uid), .pid: String(client.pid),
-        .reason: reason,
-      ])
+  private static func record(
+    _ kind: LogKind, _ client: ClientFact, _ more: KeyValuePairs<LogField, String?> = [:]
+  ) -> LogRecord {
+    var record = LogRecord(
+      kind, [.client: client.client, .name: client.name, .uid: String(client.uid), .pid: String(client.pid)])
+    record.facts += LogRecord(kind, more).facts
+    return record
   }
 
   private static func reloaded(_ change: ConfigurationChange) -> [LogRecord] {

@@ -10,7 +10,7 @@ enum LogKind: CaseIterable, Hashable, Sendable {
   case outboxUnavailable, outboxRepaired, outboxFailing, outboxWorking, outboxUntidy, outboxTidy
   case historyFailing, historyWorking, historySetAside
   case fleetReached, fleetEndangered, fleetMissed, fleetRefused, fleetAccepted, fleetRemoved, fleetUnkept, fleetTook
-  case fleetGaveUp
+  case fleetGaveUp, fleetLeaveOrdered, fleetLeaveFailed, fleetLeft, fleetReturned
   case networkUnwatched, suspendUnwatched, socketIgnored, descriptorsExhausted, acceptFailed, internalError
   case metricsUnavailable
   case clientsHandedOver, clientsTakenOver, handoverFailed
@@ -53,6 +53,10 @@ enum LogKind: CaseIterable, Hashable, Sendable {
     case .fleetUnkept: "durable sends of this host are in the Redis of the fleet, and it cannot keep them"
     case .fleetTook: "has the link of an upstream for its fleet"
     case .fleetGaveUp: "gave up the link of an upstream that its fleet shares"
+    case .fleetLeaveOrdered: "a client has this host leave its fleet's links to others"
+    case .fleetLeaveFailed: "has not left its fleet's links to others"
+    case .fleetLeft: "has left its fleet's links to others, and takes none"
+    case .fleetReturned: "takes links of its fleet again"
     case .secretIsPublic: "everybody on this machine can read a file with credentials"
     case .networkUnwatched: "cannot watch the network, every upstream counts as reachable"
     case .suspendUnwatched: "cannot notice that the machine slept, the heartbeat alone finds what died meanwhile"
@@ -80,11 +84,11 @@ enum LogKind: CaseIterable, Hashable, Sendable {
       .sendFailed, .interestRefused,
       .configurationWarning, .restartNeeded, .secretIsPublic, .socketIgnored, .networkUnwatched,
       .suspendUnwatched, .handoverFailed, .fleetNameTaken, .fleetEndangered, .fleetMissed, .fleetRefused,
-      .fleetRemoved, .fleetUnkept:
+      .fleetRemoved, .fleetUnkept, .fleetLeaveFailed:
       .warning
     case .started, .stopping, .sendsKept, .configurationReloaded, .outboxWorking, .outboxTidy, .historyWorking,
       .clientsHandedOver, .clientsTakenOver, .fleetReached, .fleetAccepted, .fleetTook, .fleetGaveUp,
-      .fleetNameRegained:
+      .fleetNameRegained, .fleetLeaveOrdered, .fleetLeft, .fleetReturned:
       .notice
     case .connectionUp: .info
     case .connectionAttempt, .connectionReleased, .clientAttached, .clientDetached: .debug
@@ -129,6 +133,10 @@ enum LogKind: CaseIterable, Hashable, Sendable {
     case .fleetUnkept: "a96444b01a404a0d8c3e00640b984c4a"
     case .fleetTook: "b37d0e4c96a1482f8e5c2179d04f6ba8"
     case .fleetGaveUp: "41c8f6a20d7b4e93a6f5b80c3e92d715"
+    case .fleetLeaveOrdered: "e72d5b0f4c8147a39b61d8f0a35c2e94"
+    case .fleetLeaveFailed: "1b90c4e6a2d74f58863f07e5d9b1ac42"
+    case .fleetLeft: "8f4ae1375d0c4b26a97b52c8e60d39f1"
+    case .fleetReturned: "d05b83f9e17a4c64b2e80a6c94f7315d"
     case .secretIsPublic: "e0b9c1d2f7a84f0c9d5e3a6b8c714f29"
     case .networkUnwatched: "5d0c8e1f7a1b4b0d9a3f2c6e84d17b52"
     case .suspendUnwatched: "e5d1f0b27c3a4d6f8a94b7c1d2e35f60"

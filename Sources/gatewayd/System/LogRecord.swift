@@ -64,7 +64,7 @@ enum LogField: String, CaseIterable, Sendable {
   case retryIn = "retry_in"
   case client, name, uid, pid, quota, command, outcome, interest
   case file, line, changed, restart
-  case version, path, saved, sends, clients, closed, signal, repeated, term, conversation
+  case version, path, saved, sends, clients, closed, signal, repeated, term, conversation, links
 
   /// What a text line shows behind the number; as a field of the journal it is the number alone.
   var unit: String { self == .retryIn ? "ms" : "" }
@@ -87,7 +87,7 @@ enum LogField: String, CaseIterable, Sendable {
       .restart, .path, .term:
       true
     case .connection, .detail, .attempt, .retryIn, .client, .name, .pid, .command, .version, .saved, .sends, .clients,
-      .closed, .signal, .repeated, .conversation:
+      .closed, .signal, .repeated, .conversation, .links:
       false
     }
   }

@@ -87,6 +87,48 @@ import Testing
     #expect(answer["result"]?["holder"]?.stringValue == "b" && answer["result"]?["upstream"]?.stringValue == "chat")
   }
 
+  /// What of an order to leave, and of a return, is for the log.
+  private func noted(_ host: GatewayHarness) -> [GatewayFact] {
+    host.facts.filter { fact in
+      switch fact {
+      case .fleetLeaveOrdered, .fleetLeaveFailed, .fleet(.left), .fleet(.returned): true
+      default: false
+      }
+    }
+  }
+
+  @Test func ofAHostThatLeavesItsFleetAndReturnsTheLogHasALine() throws {
+    fleet.startTwo()
+    let host = try #require(fleet.hosts["a"])
+    host.client(uid: 0).call("fleet.leave")
+    guard case .fleetLeaveOrdered(let client)? = noted(host).first else {
+      Issue.record("no line about the order")
+      return
+    }
+    #expect(client.uid == 0 && client.pid == 1)
+    fleet.turn(by: .seconds(10))
+    #expect(noted(host).dropFirst() == [.fleet(.left(["chat"]))])
+    host.reload { _ in }
+    host.reload { _ in }
+    #expect(noted(host).dropFirst(2) == [.fleet(.returned)])
+  }
+
+  @Test func ofAnOrderToLeaveThatFailsTheLogSaysWhyAlsoWhereTheClientIsGone() throws {
+    fleet.start("a")
+    fleet.turn(by: .seconds(5))
+    let host = try #require(fleet.hosts["a"])
+    let program = host.client(uid: 0)
+    program.call("fleet.leave")
+    program.disconnect()
+    fleet.turn(by: .seconds(10))
+    guard case .fleetLeaveFailed(let client, "chat", let detail)? = noted(host).last else {
+      Issue.record("no line about the failure")
+      return
+    }
+    #expect(client.uid == 0 && detail.hasPrefix("No other host may have the link of 'chat'"))
+    #expect(noted(host).count == 2)
+  }
+
   @Test(arguments: [false, true])
   func aReloadWhileTheHostLeavesTakesItsLinksAgainAndTheOrderSaysSo(_ hasGone: Bool) throws {
     fleet.startTwo()

@@ -68,6 +68,23 @@ struct JournalFactTests {
       ])
   }
 
+  @Test func aHostThatLeavesItsFleetOrReturnsHasALine() {
+    let client = ClientFact(client: "c7", name: "gatewayctl", uid: 1_000, pid: 42)
+    let facts: [GatewayFact] = [
+      .fleetLeaveOrdered(client), .fleetLeaveFailed(client, upstream: "chat", detail: "No other host may have it."),
+      .fleet(.left(["chat", "feed"])), .fleet(.left([])), .fleet(.returned),
+    ]
+    #expect(
+      facts.flatMap(lines) == [
+        "notice a client has this host leave its fleet's links to others client=c7 name=gatewayctl uid=1000 pid=42",
+        "warning has not left its fleet's links to others client=c7 name=gatewayctl uid=1000 pid=42 upstream=chat"
+          + " detail=\"No other host may have it.\"",
+        "notice has left its fleet's links to others, and takes none links=chat,feed",
+        "notice has left its fleet's links to others, and takes none links=none",
+        "notice takes links of its fleet again",
+      ])
+  }
+
   @Test func theJournalHasTheNumberAlone() throws {
     let fact = GatewayFact.connectionMoved(connection, from: .reconnecting, to: .disconnected)
     let record = try #require(FactLog.records(for: fact, at: .debug).first)

@@ -109,6 +109,10 @@ public enum FleetReport: Equatable, Sendable {
   case took(upstream: String, namespace: String, term: UInt64, conversation: UInt64, from: String?)
   /// This host has it no more, for a reason in a clause.
   case gaveUp(upstream: String, namespace: String, term: UInt64, why: String)
+  /// This host was told to leave, and has: others have the links that it had to these upstreams, and it takes none.
+  case left([String])
+  /// It had left, and takes links again.
+  case returned
 }
 
 /// The server that an engine has reached.

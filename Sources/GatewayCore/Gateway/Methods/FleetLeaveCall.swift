@@ -22,16 +22,20 @@ struct FleetLeaveCall: LocalCall {
     let fleet = try session.caller.fleet()
     let number = session.makeCallNumber()
     session.open(OpenFleetCall(id), number: number)
-    fleet.retire(within: Self.limit) { [weak session] result in
-      guard let session else { return }
+    let client = session.fact
+    session.gateway.note(.fleetLeaveOrdered(client))
+    // The client may be gone by then.
+    fleet.retire(within: Self.limit) { [weak session, reference = session.gateway.reference] result in
       switch result {
       case .success(let places):
-        guard let call = session.close(number) else { return }
+        guard let session, let call = session.close(number) else { return }
         session.reply(call.id) {
           FleetDocument.write("left", places, into: &$0)
         }
       case .failure(let problem):
-        session.end(number, LocalError(problem.problem, of: problem.place.upstream, to: nil))
+        let error = LocalError(problem.problem, of: problem.place.upstream, to: nil)
+        reference.object?.note(.fleetLeaveFailed(client, upstream: problem.place.upstream, detail: error.message))
+        session?.end(number, error)
       }
     }
   }
