@@ -120,7 +120,7 @@ final class Fleet {
     }
     var own = FleetSettings(place: place, host: host)
     (own.lease, own.grace, own.adopt, own.yield) = (options.lease, options.grace, options.adopt, options.yield)
-    (own.servers, own.isReplicated) = (options.redis.map(\.host), options.copies > 0)
+    own.servers = options.redis.map(\.host)
     let engine = engine.share(of: place)
     own.agreement = agreement
     let wall = UInt64(max(0, seams.time.wallMilliseconds))

@@ -10,9 +10,6 @@ struct FleetLease: Equatable, Sendable {
     var grace: Duration = .seconds(10)
     /// How long hosts that disagree with the fleet leave the lease to others.
     var adopt: Duration = .seconds(30)
-    /// Several servers have what is confirmed, and one of them may take the place of another. A host that is still confirmed at
-    /// the one that is being replaced may have taken the lease there, and nobody else knows.
-    var isReplicated = false
 
     /// How long other hosts wait: clocks differ in rate, and the holder's last beat was on its way.
     var patience: Duration { lease * 11 / 10 }
@@ -145,10 +142,10 @@ struct FleetLease: Equatable, Sendable {
     case .gained(let run): return gained(run, now)
     case .lost: return lost(now)
     case .saw(let sight, let holder, let next, let isOfServer, let disagrees, let rank, let fraction):
-      let holder = isOfServer || !settings.isReplicated ? holder : nil
       claim.rank = rank
       return saw(
-        FleetClaim.Look(sight: sight, holder: holder, next: next, disagrees: disagrees, fraction: fraction), now)
+        FleetClaim.Look(
+          sight: sight, holder: isOfServer ? holder : nil, next: next, disagrees: disagrees, fraction: fraction), now)
     case .closed: return closed(now)
     case .took(let taken): return took(taken, now)
     case .takeFailed: return takeFailed(now)
@@ -168,7 +165,7 @@ struct FleetLease: Equatable, Sendable {
 
   private mutating func gained(_ run: String, _ now: MonotonicInstant) -> [Action] {
     self.run = run
-    if settings.isReplicated, run != confirmedRun, let hold, hold.until <= now { quietUntil = now + settings.patience }
+    if run != confirmedRun, let hold, hold.until <= now { quietUntil = now + settings.patience }
     switch state {
     case .watching, .taking:
       // What was seen at another server says nothing about this one.
@@ -408,6 +405,6 @@ struct FleetLease: Equatable, Sendable {
 extension FleetLease.Settings {
   init(_ settings: FleetSettings) {
     self.init(host: settings.host)
-    (lease, grace, adopt, isReplicated) = (settings.lease, settings.grace, settings.adopt, settings.isReplicated)
+    (lease, grace, adopt) = (settings.lease, settings.grace, settings.adopt)
   }
 }

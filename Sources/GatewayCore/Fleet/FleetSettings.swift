@@ -13,8 +13,6 @@ struct FleetSettings: Equatable, Sendable {
   var adopt: Duration = .seconds(30)
   /// How long a holder without a link to the server keeps the lease from others.
   var yield: Duration = .seconds(10)
-  /// Replicas of the engine's server have to confirm what must last, and may take its place.
-  var isReplicated = false
   /// The servers of the engine: names or addresses.
   var servers: [String] = []
   /// The versions of the fleet's protocol that this host speaks.

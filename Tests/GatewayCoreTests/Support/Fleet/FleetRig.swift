@@ -82,7 +82,7 @@ final class FleetRig {
     let name = "h\(place)"
     var settings = FleetSettings(place: FleetPlace(fleet: "f", upstream: "u"), host: name)
     (settings.lease, settings.grace, settings.handshake) = (.seconds(1), .seconds(2), .seconds(2))
-    (settings.adopt, settings.isReplicated) = (.seconds(2), options.copies > 0)
+    settings.adopt = .seconds(2)
     return FleetRigHost(
       name, place: place, process: processes, settings: settings, world: self, ways: ways[place],
       clock: clocks[place])
