@@ -202,8 +202,15 @@ final class Connection {
   /// A command ends here, for a reason from outside.
   func settle(_ command: Command, _ outcome: CommandOutcome) { delivery.settle(command, outcome) }
 
-  /// The rights may have changed: what still is to be written, and may not be any more, ends or is withheld.
-  func checkSenders(_ permit: (AccessIdentity, AccessVerb) -> EventPermit) { delivery.checkSenders(permit) }
+  /// The rights may have changed: none is written any more that its sender may not send.
+  func rightsChanged() { delivery.rightsChanged() }
+
+  /// Ends or withholds the next one that still is to be written, from a place of the queue on, if it may not be any more.
+  /// Returns where to go on; nil at the end.
+  func checkSender(from place: UInt64) -> UInt64? { delivery.checkSender(from: place) }
+
+  /// Whether the sender of a command still may have it written.
+  func isAllowed(_ command: Command) -> Bool { delivery.isAllowed(command) }
 
   /// The disk has a command: it may be written when its turn comes, and its caller does not wait for it any more.
   func committed(_ command: Command) { delivery.committed(command) }

@@ -101,7 +101,7 @@ final class OutboxRelay {
     if case .call(let client, let request) = owner { onStored(client, request, record.entry.id, connection) }
     if record.entry.key != nil { keys.note(record.entry.id, state: DeliveryLevel.durable.rawValue) }
     replaceWithheld(by: command.coalescing, command.number, on: connection)
-    if command.isRevoked {
+    if !connection.isAllowed(command) {
       withhold(command)
     } else {
       keepCopy(of: record)
@@ -162,7 +162,7 @@ final class OutboxRelay {
           connection.reject(command, problem)
           // It is as it was, and so is its key.
           relay?.remember(old, on: connection)
-        } else if command.isRevoked {
+        } else if !connection.isAllowed(command) {
           relay?.withhold(command)
         } else {
           if isAwaited { relay?.keepCopy(of: record) }

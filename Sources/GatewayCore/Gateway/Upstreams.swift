@@ -201,18 +201,32 @@ final class Upstreams {
     for connection in pool.all { connection.rules = resolver.place(of: connection.specification) }
   }
 
-  /// What waits to be sent ends where its sender has lost the right to. Connections that are only there under other
-  /// rules go as soon as those that used them have given back what they held.
+  /// What waits to be sent ends where its sender has lost the right to, a portion in each turn; none of it is written before its
+  /// turn comes. Connections that are only there under other rules go as soon as those that used them have given back what they
+  /// held.
   func checkSenders() {
-    for connection in pool.inNoOrder {
-      connection.checkSenders { access.answer($1, at: connection.rules, for: $0).permit }
-    }
-    seams.timers.after(.zero) { [reference] in
-      guard let pool = reference.object?.pool else { return }
-      for connection in pool.all where connection.rules.name != connection.specification.name && !connection.isOccupied
-      {
-        connection.withdraw()
+    for connection in pool.inNoOrder { connection.rightsChanged() }
+    let rest = Snapshot(pool.inNoOrder, work, for: .configuration)
+    var present: (connection: Connection, place: UInt64)?
+    work.begin(for: .configuration) { [reference, timers = seams.timers] in
+      var portion = Portion(Self.checkedAtOnce, timers)
+      while portion.takesMore() {
+        guard let (connection, place) = present ?? rest.next().map({ ($0, 0) }) else {
+          timers.after(.zero) { reference.object?.withdrawUnderOtherRules() }
+          return true
+        }
+        present = connection.checkSender(from: place).map { (connection, $0) }
       }
+      return false
+    }
+  }
+
+  /// Commands that are looked at in one go, at most.
+  static let checkedAtOnce = 1_000
+
+  private func withdrawUnderOtherRules() {
+    for connection in pool.all where connection.rules.name != connection.specification.name && !connection.isOccupied {
+      connection.withdraw()
     }
   }
 

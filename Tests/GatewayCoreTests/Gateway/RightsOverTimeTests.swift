@@ -98,6 +98,17 @@ import Testing
     #expect(harness.gateway.upstreams.pool.all[0].delivery.commands.isIdle)
   }
 
+  @Test func aReloadLooksAtNoMoreThanAPortionOfWhatWaitsInATurn() {
+    let harness = GatewayHarness { $0.limits.sendQueue = 10_000 }
+    let client = harness.client(uid: Self.alice)
+    for number in 1...2_500 { client.call("send", #"{"upstream":"chat","event":"e"}"#, id: number) }
+    let waiting = harness.gateway.upstreams.pool.all[0].delivery.commands.queue.commands
+    harness.reload { $0.access = [Self.rule(Self.alice, "chat", [.send])] }
+    #expect(waiting.count { $0.rights.round > 0 } == Upstreams.checkedAtOnce)
+    harness.pass(.milliseconds(1))
+    #expect(waiting.count { $0.rights.round > 0 } == 2_500)
+  }
+
   @Test func aConnectionThatOpensBetweenTwoPortionsEndsNoMoreThanOne() {
     let harness = GatewayHarness {
       $0.limits.sendQueue = 10_000

@@ -34,8 +34,8 @@ final class Command {
   /// Of its event and content, where it has an idempotency key; else 0.
   var fingerprint: UInt64 = 0
 
-  /// Its sender has lost the right to send: it must not be written.
-  var isRevoked = false
+  /// Whether its sender had the right to it when that was looked at last, in which round. Set by `SenderRights`.
+  var rights: (round: UInt32, areThere: Bool) = (0, true)
 
   // MARK: - What its connection notes about it
 

@@ -85,35 +85,23 @@ extension Delivery {
 
   // MARK: - Rights
 
-  /// The rights may have changed: what still is to be written, and may not be any more, ends or is withheld. A call is
-  /// checked when it is made; what is written later, then and when it is handed to a connection.
-  func checkSenders(_ permit: (AccessIdentity, AccessVerb) -> EventPermit) {
-    let queued = commands.queue.commands
-    // Most have the sender of the one before, and few names occur again and again.
-    var last: (sender: AccessIdentity, right: AccessVerb, permit: RememberingPermit)?
-    for command in queued + commands.handedOver + commands.flights.retries {
-      if last?.sender != command.sender || last?.right != command.right {
-        last = (command.sender, command.right, RememberingPermit(permit(command.sender, command.right)))
-      }
-      command.isRevoked = !(last?.permit.passes(command.message.event) ?? false)
+  /// Ends or withholds the next command of the queue, from a place on, if its sender may not send it any more. A call is
+  /// checked when it is made; what is written later, then and when it is handed to a connection. Returns where to go on; nil at
+  /// the end of the queue.
+  func checkSender(from place: UInt64) -> UInt64? {
+    guard let next = commands.queue.nextPlace(from: place), let command = commands.queue.command(at: next) else {
+      guard place > 0 else { return nil }
+      flowOn()
+      connection.review()
+      return nil
     }
     // What is on its way to the disk is looked at when it is there.
-    let revoked = queued.filter { $0.isRevoked && !$0.isUncommitted }
-    guard !revoked.isEmpty else { return }
-    var rest = revoked[...]
-    let denyNext = ringing { if let command = rest.popFirst() { $0.denyQueued(command) } }
-    // None of them is written meanwhile, as that is asked when it would be.
-    context.sliced.forEach(
-      of: revoked, portion: Self.endedAtOnce, for: account, { _ in denyNext() },
-      then: ringing {
-        $0.flowOn()
-        $0.connection.review()
-      })
+    if !command.isUncommitted, !isAllowed(command) { denyQueued(command) }
+    return next + 1
   }
 
   private func denyQueued(_ command: Command) {
-    // Another reload may have given the right back.
-    guard command.isRevoked, commands.takeBack(command) else { return }
+    guard commands.takeBack(command) else { return }
     commands.deadlines.remove(command)
     deny(command)
   }

@@ -90,7 +90,7 @@ extension Delivery {
     guard let channel, command.isTried else { return }
     let mayWait = command.expires.map { $0 > context.time.now } ?? true
     guard mayWait, command.retry?.mayWrite == true else { return giveUpTry(command) }
-    guard !command.isRevoked else { return denyTry(command) }
+    guard isAllowed(command) else { return denyTry(command) }
     // A server that takes nothing has this command before it already: no further copy, and no try used up.
     let hasRoom = (try? checkRoom(command.message.byteCount, of: .user(command.user), on: channel)) != nil
     guard hasRoom, !channel.holdsCommands else { return armAckTimer(command) }

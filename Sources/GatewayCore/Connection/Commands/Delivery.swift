@@ -1,6 +1,8 @@
 /// What the commands of a connection need of it.
 protocol DeliveryOwner: PartOwner {
   var connector: any UpstreamConnector { get }
+  /// Whose access rules hold for what is sent to it.
+  var rules: AccessPlace { get }
   /// Why it is not connected, or why it last was not.
   var lastFailure: UpstreamFailure? { get }
   /// Whether a client, a command or the configuration needs the connection.
@@ -31,6 +33,8 @@ final class Delivery {
   /// Those that have no outcome yet.
   var commands: CommandLedger
   let account: Account
+  /// Whether those who sent them still may.
+  private var rights = SenderRights()
   /// Whether several users write to it.
   private let isShared: Bool
   /// Whose the bytes are that the channel has not taken, where it does not know that itself.
@@ -58,6 +62,16 @@ final class Delivery {
 
   /// How many of one line of retries may be under way at a time.
   var retryWindow: Int { settings.retryWindow }
+
+  // MARK: - Rights
+
+  /// The rights may have changed: none is written any more that its sender may not send.
+  func rightsChanged() { rights.begin() }
+
+  /// Whether the sender of a command still may have it written.
+  func isAllowed(_ command: Command) -> Bool {
+    rights.allow(command) { context.permit($0, connection.rules, $1) }
+  }
 
   // MARK: - The link
 
@@ -193,7 +207,7 @@ final class Delivery {
   /// written.
   @discardableResult
   func writeQueued(_ command: Command, to channel: any UpstreamChannel) -> Bool {
-    if command.isRevoked {
+    if !isAllowed(command) {
       deny(command)
     } else if let expires = command.expires, expires <= context.time.now {
       settle(command, .expired)
