@@ -39,12 +39,17 @@ struct FleetAsks {
   }
 
   /// By the numbers that the server knows.
-  private var asks: [UInt64: Ask] = [:]
+  private var asks = IncrementalTable<UInt64, Ask>()
   private var lastNumber = FleetTap.firstNumber
   /// These numbers for each host in its present life, by its own ones; of a durable send any one of them.
   private var numbers: [String: [UInt64: UInt64]] = [:]
   /// By their ids.
-  private var underWay: [String: UnderWay] = [:]
+  private var underWay = IncrementalTable<String, UnderWay>()
+
+  var isEmpty: Bool { asks.isEmpty && underWay.isEmpty }
+
+  /// Forgets some, of which nobody awaits anything any more: as many as one turn has time for.
+  mutating func dropPortion() { _ = (asks.popPiece(), underWay.popPiece()) }
 
   /// What is awaited under a number.
   subscript(number: UInt64) -> Ask? { asks[number] }

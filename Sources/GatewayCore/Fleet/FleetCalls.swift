@@ -38,10 +38,17 @@ final class FleetCalls {
   /// The link ends: what it has not given to the server's machine by now never gets there.
   func linkEnds() { unseen.end(unsent: tap.unsentBytes) }
 
-  /// The conversation is over. `isBlamed`: what was under way may be why.
-  func close(isBlamed: Bool) {
+  /// The conversation is over. `isBlamed`: what was under way may be why. What is left of that is let go a portion in each turn.
+  func close(isBlamed: Bool, _ timers: Timers) {
     carrier.close(isBlamed: isBlamed)
-    unseen = FleetUnseen()
+    var (lastUnseen, lastAsks) = (FleetUnseen(), FleetAsks())
+    swap(&lastUnseen, &unseen)
+    swap(&lastAsks, &asks)
+    timers.goOn {
+      lastUnseen.dropPortion()
+      lastAsks.dropPortion()
+      return !lastUnseen.isEmpty || !lastAsks.isEmpty
+    }
   }
 
   // MARK: - What is said

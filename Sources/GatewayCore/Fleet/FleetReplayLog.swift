@@ -77,6 +77,8 @@ final class FleetReplayLog<Entry: FleetReplayable> {
     }
   }
 
+  deinit { letGo() }
+
   // MARK: - What is kept
 
   /// Keeps an entry, and says it at once if the log is open.
@@ -101,9 +103,20 @@ final class FleetReplayLog<Entry: FleetReplayable> {
   /// Begins anew, with nothing; places count from 0 again.
   func reset(to state: State) {
     self.state = state
-    entries = SizedRing(limit: limit)
+    letGo()
     waitingBytes = 0
     replays += 1
+  }
+
+  /// Nobody wants any more what is kept: that goes a portion in each turn.
+  private func letGo() {
+    var rest = SizedRing<Entry>(limit: limit)
+    swap(&rest, &entries)
+    guard rest.count > 0 else { return }
+    timers.goOn {
+      for _ in 0..<FleetTurn.limit.count { rest.popFirst() }
+      return rest.count > 0
+    }
   }
 
   // MARK: - What the engine may not have

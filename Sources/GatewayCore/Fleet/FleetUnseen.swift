@@ -12,6 +12,8 @@ struct FleetUnseen {
     var mark: Int
   }
 
+  private static let droppedAtOnce = 512
+
   private var writes = Ring<Marked>()
   /// Bytes that the link was given and did not take at once.
   private var given = 0
@@ -26,6 +28,11 @@ struct FleetUnseen {
   mutating func append(_ write: Write, bytes: Int = 0) {
     given += bytes
     writes.append(Marked(write: write, mark: given))
+  }
+
+  /// Forgets the first ones, whose outcome nobody waits for any more: as many as one turn has time for.
+  mutating func dropPortion() {
+    for _ in 0..<min(Self.droppedAtOnce, writes.count) { _ = writes.popFirst() }
   }
 
   /// The link ends.

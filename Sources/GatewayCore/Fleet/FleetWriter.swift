@@ -116,7 +116,7 @@ final class FleetWriter {
     guard state == .ending else { return false }
     guard calls.noteLast(atMost: FleetTurn.noteLimit) < FleetTurn.noteLimit else { return true }
     state = .over
-    calls.close(isBlamed: isBlamed)
+    calls.close(isBlamed: isBlamed, timers)
     onOver()
     return false
   }

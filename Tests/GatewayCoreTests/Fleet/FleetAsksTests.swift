@@ -90,4 +90,15 @@ import Testing
     let over = [asks.forget(4, of: "b-x"), asks.abandon("b-x")]
     #expect(over == [FleetAsks.Over(), FleetAsks.Over()])
   }
+
+  @Test func manyThatNobodyAwaitsAnyMoreAreLetGoInPortions() {
+    var asks = FleetAsks()
+    for number in 0..<2_000 { _ = asks.begin(.adopted("r\(number)"), ack: 0) }
+    var portions = 0
+    while !asks.isEmpty, portions < 1_000 {
+      asks.dropPortion()
+      portions += 1
+    }
+    #expect(portions > 4 && asks.isEmpty)
+  }
 }

@@ -145,4 +145,27 @@ import Testing
     log.append(Word(text: "two"))
     #expect(log.unsentBytes == 0)
   }
+
+  private final class Token {}
+
+  private struct Counted: FleetReplayable {
+    let token: Token
+    var byteCount: Int { 1 }
+  }
+
+  /// It was 4 ms for 4,000 replies of a conversation that had ended.
+  @Test func aLongLogIsLetGoAPortionInATurn() {
+    struct Weak { weak var token: Token? }
+    var kept: FleetReplayLog<Counted>? = FleetReplayLog(.lost, timers: timers) { _, _, _ in }
+    var tokens: [Weak] = []
+    for _ in 0..<1_000 {
+      let token = Token()
+      tokens.append(Weak(token: token))
+      kept?.append(Counted(token: token))
+    }
+    kept = nil
+    #expect(tokens.count { $0.token == nil } == FleetTurn.limit.count)
+    for _ in 0..<5 { timers.fire() }
+    #expect(tokens.allSatisfy { $0.token == nil })
+  }
 }
