@@ -6,7 +6,8 @@
 /// | fresh: this host has it, the engine perhaps not | put again on every new connection → boxed |
 /// | boxed | its host writes it; its outcome is heard, or found here → finished |
 /// | adopted: this host was taken for dead, and whoever holds writes it | its outcome is found in the box → finished. The engine has lost it → fresh |
-/// | withheld: no host may write it for now | removed where it waits in the box → forgotten. Its outcome is found there → finished. It was adopted before → adopted |
+/// | withheld: no host may write it for now | removed where it waits in the box → forgotten. Where the box has the only copy that lasts it is put there as one that no host writes → set aside. Its outcome is found there → finished. It was adopted before → adopted |
+/// | set aside: withheld, and the engine has it as such | its outcome is found in the box → finished. The engine has lost it → withheld. It may be sent again → fresh |
 /// | leaving: it has its outcome | removed on every new connection, until the engine has said that it is → forgotten. It is sent again → fresh, and an outcome that is found is the old one |
 final class FleetBox {
   /// What becomes of a row.
@@ -115,7 +116,7 @@ final class FleetBox {
   /// time. One that is here already stays as it is.
   func put(_ number: UInt64, _ fields: @autoclosure () -> FleetFields) {
     let known = rows[number]
-    guard known == nil || known?.place == .withheld else { return }
+    guard known == nil || known?.place == .withheld || known?.place == .setAside else { return }
     let name = rows.add(number, fields(), .fresh)
     if leaving.contains(name), !returned.contains(name) { rows.noteAgain(number) }
     leaving.keep(name)
@@ -126,9 +127,13 @@ final class FleetBox {
 
   /// A durable send that no host may write for now. One that was adopted before cannot be taken back: what becomes of it is
   /// told as ever, and so is what became of it already.
-  func withhold(_ number: UInt64, _ fields: FleetFields) {
-    guard rows[number]?.place != .adopted else { return }
-    rows.add(number, fields, .withheld)
+  func withhold(_ number: UInt64, _ fields: FleetFields, _ copy: FleetBoxRows.Copy) {
+    switch rows[number]?.place {
+    case .adopted: return
+    case .setAside where copy == .only: return
+    case .setAside, .fresh, .boxed, .withheld, nil: break
+    }
+    rows.add(number, fields, .withheld, copy)
     guard lookSoon == nil else { return }
     lookSoon = timers.after(.zero) { [weak self] in
       self?.lookSoon = nil
@@ -195,6 +200,26 @@ final class FleetBox {
     }
   }
 
+  /// Before that is heard it may be adopted, and is written: then this is fenced.
+  private func setAside(_ number: UInt64, _ row: FleetBoxRows.Row) {
+    guard let life else { return }
+    let step = FleetPut(place: place, host: host, life: life, name: row.name, row: .withheld(row.fields))
+    engine.run(step) { [weak self, host] outcome in
+      guard let self, self.host == host else { return }
+      switch outcome {
+      case .done: if rows[number]?.place == .withheld { isSetAside(number) }
+      case .fenced: onFenced(life)
+      // Once more with the next sign of life, or in the next round.
+      case .refused, .uncopied, .unanswered: break
+      }
+    }
+  }
+
+  private func isSetAside(_ number: UInt64) {
+    rows.move(number, to: .setAside)
+    onNews(.boxed(number))
+  }
+
   private func removeLeaving() {
     if engine.server != nil { leaving.begin(of: box) { [weak self] in self?.noteRemoval($0) } }
   }
@@ -221,13 +246,13 @@ final class FleetBox {
     putting = (putting.count + 1, putting.bytes + size)
     rows.note(number, isPutting: true)
     let step = FleetPut(place: place, host: host, life: life, name: row.name, row: .waiting(row.fields))
-    engine.run(step) { [weak self] outcome in
+    engine.run(step) { [weak self, host] outcome in
       guard let self else { return }
       putting = (putting.count - 1, putting.bytes - size)
       rows.note(number, isPutting: false)
       switch outcome {
       case .done:
-        guard rows[number]?.place == .fresh else { break }
+        guard self.host == host, rows[number]?.place == .fresh else { break }
         rows.move(number, to: .boxed)
         onNews(.boxed(number))
       case .fenced: onFenced(life)
@@ -386,22 +411,33 @@ final class FleetBox {
         if row.place == .fresh { onNews(.boxed(number)) }
         onNews(.adopted(number))
       }
-    case (.waiting, false) where row.place == .withheld: removeWithheld(number, row.name)
-    case (.missing, false) where row.place == .withheld: if !row.isPutting { rows.forget(number) }
+    case (let found, false) where row.place == .withheld || row.place == .setAside:
+      settleWithheld(number, row, found)
     case (.waiting, false):
       rows.move(number, to: .boxed)
       if row.place == .fresh { onNews(.boxed(number)) }
       if row.place == .adopted { onNews(.returned(number)) }
-    case (.missing, false), (.finished, false):
+    case (.missing, false), (.withheld, false), (.finished, false):
       rows.move(number, to: .fresh)
       if row.place == .adopted { onNews(.returned(number)) }
+    }
+  }
+
+  private func settleWithheld(_ number: UInt64, _ row: FleetBoxRows.Row, _ found: FleetFound) {
+    switch (row.copy, found) {
+    case (.only, .withheld): isSetAside(number)
+    case (.only, .missing), (.only, .waiting), (.only, .finished):
+      rows.move(number, to: .withheld)
+      setAside(number, row)
+    case (.spare, .missing): if !row.isPutting { rows.forget(number) }
+    case (.spare, .waiting), (.spare, .withheld), (.spare, .finished): removeWithheld(number, row.name)
     }
   }
 
   private func find(_ name: String, _ bytes: [UInt8]) {
     guard isUnknown(name) else { return }
     switch FleetBoxRow(bytes) {
-    case .waiting(let fields)?: onNews(.found(name, fields))
+    case .waiting(let fields)?, .withheld(let fields)?: onNews(.found(name, fields))
     case .finished(let fields)?:
       onNews(.ended(name, fields))
       drop(name)

@@ -2,16 +2,26 @@
 /// nothing here goes through all of them.
 struct FleetBoxRows {
   enum Place {
-    case fresh, boxed, adopted, withheld
+    case fresh, boxed, adopted, withheld, setAside
 
     /// What becomes of it is looked for now and then.
     fileprivate var isLookedFor: Bool { self == .adopted || self == .withheld }
+  }
+
+  /// What the engine's row of a send is, beside what its host has.
+  enum Copy {
+    /// The host has it on its disk.
+    case spare
+    /// Beyond the host's memory there is nothing else.
+    case only
   }
 
   struct Row {
     let name: String
     let fields: FleetFields
     fileprivate(set) var place: Place
+    /// Known of what is withheld.
+    let copy: Copy
     /// It was put, and there is no answer.
     fileprivate(set) var isPutting = false
     /// An earlier send of its name has ended, of which the engine may still have the outcome: until it has this one.
@@ -33,9 +43,10 @@ struct FleetBoxRows {
 
   /// By the name that its fields say, in place of one of the same number. Returns the name.
   @discardableResult
-  mutating func add(_ number: UInt64, _ fields: FleetFields, _ place: Place) -> String {
+  mutating func add(_ number: UInt64, _ fields: FleetFields, _ place: Place, _ copy: Copy = .spare) -> String {
     let name = fields.text("id") ?? String(number)
-    rows[number] = Row(name: name, fields: fields, place: place, isPutting: rows[number]?.isPutting ?? false)
+    rows[number] = Row(
+      name: name, fields: fields, place: place, copy: copy, isPutting: rows[number]?.isPutting ?? false)
     numbers[name] = number
     all.insert(number)
     move(number, to: place)

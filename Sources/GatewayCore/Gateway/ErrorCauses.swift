@@ -363,7 +363,7 @@ extension LocalError {
     case .left(let count):
       self.init(
         .conflict,
-        "\(count) durable \(count == 1 ? "send" : "sends") to '\(upstream)' \(count == 1 ? "is" : "are") kept for \(host), which has no row there any more, so that no other host writes them; start a host of that name, which does, and ask again when it is taken for dead."
+        "\(count) durable \(count == 1 ? "send" : "sends") to '\(upstream)' \(count == 1 ? "is" : "are") kept for \(host) and written by no other host, because it has no row there any more, or because the sender has lost the right to send; start a host of that name, which writes them when it may, and where they can be cancelled, and ask again when it is taken for dead."
       )
     case .interrupted:
       self.init(

@@ -72,7 +72,10 @@ final class FleetSends: OutboxCopies {
     }
   }
 
-  func withhold(_ entry: OutboxEntry) { box(of: entry.target)?.withhold(entry.number, entry.row) }
+  func withhold(_ entry: OutboxEntry) {
+    box(of: entry.target)?.withhold(
+      entry.number, entry.row, relay.outbox.rows.isAfield(entry.number) ? .only : .spare)
+  }
 
   private func heard(_ news: FleetBox.News, of place: FleetPlace) {
     switch news {
@@ -104,8 +107,9 @@ final class FleetSends: OutboxCopies {
   private func noteFound(_ name: String, of place: FleetPlace, _ adoption: OutboxRelay.Adoption) {
     let box = fleet.link(of: place)?.box
     switch adoption {
-    // It ended here while the fleet could not be told.
-    case .known: box?.drop(name)
+    case .waiting: break
+    // While the fleet could not be told.
+    case .ended: box?.drop(name)
     case .taken: box?.findLeft()
     case .unkept(let problem):
       box?.leave(name)

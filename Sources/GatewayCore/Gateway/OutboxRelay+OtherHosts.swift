@@ -3,7 +3,16 @@ extension OutboxRelay {
   /// A connection carries an entry that lasts.
   func keepCopy(of record: OutboxRecord) { outbox.copies?.keep(record.entry) }
 
-  /// Copies all that is carried to a target for which there is a place now that was none before, a portion in each turn from
+  /// Says of an entry that lasts, and waits here, whether others may write it.
+  private func tellCopies(of record: OutboxRecord) {
+    if record.connection != nil {
+      keepCopy(of: record)
+    } else if record.isCommitted, !record.isElsewhere {
+      outbox.copies?.withhold(record.entry)
+    }
+  }
+
+  /// Copies all that waits for a target for which there is a place now that was none before, a portion in each turn from
   /// the next one on, and then calls `done`. What is carried later is copied then.
   func keepCopies(to target: OutboxTarget, then done: @escaping () -> Void) {
     keepCopies(of: outbox.usage.allLines.filter { $0.target == target }[...], from: 0, then: done)
@@ -21,7 +30,7 @@ extension OutboxRelay {
       guard let record = line.reader(from: next)?.record else {
         return keepCopies(of: lines.dropFirst(), from: 0, then: done)
       }
-      if record.connection != nil { keepCopy(of: record) }
+      tellCopies(of: record)
       next = record.entry.number + 1
     }
     keepCopies(of: lines, from: next, then: done)
@@ -73,8 +82,10 @@ extension OutboxRelay {
 
   /// What becomes of a send that was found in the fleet.
   enum Adoption: Equatable {
-    /// It has its outcome here, or waits here.
-    case known
+    /// It has its outcome here.
+    case ended
+    /// It waits here already.
+    case waiting
     /// It waits here from now on, and is kept here.
     case taken
     /// Nothing here keeps it, and so it is not here.
@@ -84,7 +95,11 @@ extension OutboxRelay {
   /// Takes in what another life of this host accepted, and its disk does not know. `done` hears, at once or later, what became
   /// of that; of one that is being taken in already whoever asked first does.
   func adopt(_ copy: OutboxEntry, _ done: @escaping (Adoption) -> Void) {
-    if outbox.record(copy.id) != nil { return done(.known) }
+    if let record = outbox.record(copy.id) {
+      guard record.line != nil else { return done(.ended) }
+      tellCopies(of: record)
+      return done(.waiting)
+    }
     guard outbox.isUnknown(copy.id) else { return }
     guard outbox.rows.canBeKept(copy.target) else {
       return done(.unkept(outbox.rows.unavailability(of: copy.target) ?? .none))
@@ -92,7 +107,7 @@ extension OutboxRelay {
     var entry = copy
     entry.number = numberAgain(entry.number)
     outbox.addFound(entry) { [reference] record, problem, isAwaited in
-      guard isAwaited else { return done(.known) }
+      guard isAwaited else { return done(.ended) }
       if let problem { return done(.unkept(problem)) }
       guard let relay = reference.object else { return }
       if record.entry.key != nil { relay.keys.note(record.entry.id, state: DeliveryLevel.durable.rawValue) }

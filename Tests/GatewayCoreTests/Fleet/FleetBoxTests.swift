@@ -209,11 +209,66 @@ import Testing
   @Test func aSendThatIsWithheldIsInTheEngineNoMore() {
     link.box.put(7, FleetFields())
     #expect(takeNotes() == ["boxed 7"])
-    link.box.withhold(7, FleetFields())
+    link.box.withhold(7, FleetFields(), .spare)
     #expect(takeNotes() == [])
     #expect(scene.store.rows(of: box) == [:])
     link.box.put(7, FleetFields())
     #expect(takeNotes() == ["boxed 7"])
+  }
+
+  /// Each row of the box, with the byte that says what it is.
+  private var kinds: [String: String] {
+    scene.store.rows(of: box).mapValues { String(decoding: $0.prefix(1), as: UTF8.self) }
+  }
+
+  @Test func aWithheldSendThatTheEngineAloneHasStaysThereAndIsNotAdopted() {
+    link.box.put(7, FleetFields())
+    _ = takeNotes()
+    link.box.withhold(7, FleetFields(), .only)
+    #expect(takeNotes() == ["boxed 7"])
+    #expect(kinds == ["7": "-"])
+    adopt()
+    scene.turn(by: .seconds(11))
+    #expect(kinds == ["7": "-"] && scene.store.rows(of: adopted) == [:])
+    link.box.put(7, FleetFields())
+    #expect(takeNotes().last == "boxed 7")
+    #expect(kinds == ["7": "+"])
+    link.box.withhold(7, FleetFields(), .only)
+    scene.settle()
+    link.box.finish(7)
+    scene.settle()
+    #expect(kinds == [:])
+  }
+
+  @Test func aWithheldSendThatAnEmptiedEngineHasForgottenIsThereAgain() {
+    link.box.withhold(7, FleetFields(), .only)
+    scene.settle()
+    #expect(kinds == ["7": "-"])
+    scene.store.flush()
+    scene.store.restart()
+    scene.turn(by: .seconds(11))
+    #expect(kinds == ["7": "-"])
+  }
+
+  @Test func aSendThatMayBeSentAgainIsPutThoughTheEngineHasItAsWithheld() {
+    scene.store.set(box, "7", FleetBoxRow.withheld(FleetFields()).bytes)
+    link.box.put(7, FleetFields())
+    scene.store.restart()
+    scene.turn(by: .seconds(11))
+    #expect(takeNotes().contains("boxed 7"))
+    #expect(kinds == ["7": "+"])
+  }
+
+  @Test func aWithheldSendThatTheEngineDidNotTakeIsAskedForAgain() {
+    link.box.put(7, FleetFields())
+    _ = takeNotes()
+    scene.engine.refused = [.put]
+    link.box.withhold(7, FleetFields(), .only)
+    scene.settle()
+    #expect(kinds == ["7": "+"])
+    scene.engine.refused = []
+    scene.turn(by: .seconds(11))
+    #expect(kinds == ["7": "-"])
   }
 
   @Test func whatBecameOfASendIsHeardThoughItWasWithheldMeanwhile() {
@@ -225,8 +280,8 @@ import Testing
     scene.settle()
     adopt()
     finishAdopted("7")
-    link.box.withhold(7, FleetFields())
-    link.box.withhold(8, FleetFields())
+    link.box.withhold(7, FleetFields(), .spare)
+    link.box.withhold(8, FleetFields(), .spare)
     scene.engine.way.isOpen = true
     scene.turn(by: .seconds(11))
     #expect(takeNotes() == ["sent 7", "adopted 8"])
@@ -242,7 +297,7 @@ import Testing
     adopt()
     var fields = FleetFields()
     fields.add("b", "x")
-    link.box.withhold(7, fields)
+    link.box.withhold(7, fields, .spare)
     scene.turn(by: .seconds(11))
     #expect(takeNotes() == ["adopted 7"])
     scene.store.remove(["a/7"], of: adopted)
@@ -255,7 +310,7 @@ import Testing
     link.box.put(7, FleetFields())
     _ = takeNotes()
     scene.engine.isRemovalRefused = true
-    link.box.withhold(7, FleetFields())
+    link.box.withhold(7, FleetFields(), .spare)
     scene.turn(by: .seconds(11))
     #expect(scene.store.rows(of: box).keys.sorted() == ["7"])
     scene.engine.isRemovalRefused = false
@@ -380,7 +435,7 @@ import Testing
   @Test func aSendThatMayBePutAgainIsPutThoughLaterOnesAreThereAlready() {
     for number in [6, 7, 9] as [UInt64] { link.box.put(number, FleetFields()) }
     #expect(takeNotes() == ["boxed 6", "boxed 7", "boxed 9"])
-    link.box.withhold(7, FleetFields())
+    link.box.withhold(7, FleetFields(), .spare)
     link.box.put(7, FleetFields())
     link.box.put(8, FleetFields())
     #expect(takeNotes() == ["boxed 7", "boxed 8"])

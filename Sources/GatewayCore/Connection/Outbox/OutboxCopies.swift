@@ -14,6 +14,6 @@ protocol OutboxCopies: AnyObject {
   /// An entry has its outcome, or is none any more. There need be no copy of it.
   func drop(_ entry: OutboxEntry)
   /// An entry that lasts may not be sent for now, by others neither. What they had of it before is told as ever; there need
-  /// be no copy of it.
+  /// be no copy of it that this host's disk has.
   func withhold(_ entry: OutboxEntry)
 }

@@ -115,7 +115,7 @@ struct FleetPut: FleetStep {
   static func result(_ reply: FleetReply) -> Bool? { number(reply).map { $0 == 1 } }
 }
 
-/// Where durable sends of a host are: in its box or not, and what became of them. What waits is not read.
+/// Where durable sends of a host are: in its box or not, and what became of them. What has no outcome is not read.
 struct FleetFind: FleetStep {
   static let name = FleetStepName.find
   var place: FleetPlace
@@ -139,6 +139,7 @@ struct FleetFind: FleetStep {
     case .bytes(let bytes):
       switch FleetBoxRow(bytes) {
       case .waiting?: .waiting
+      case .withheld?: .withheld
       case .finished(let fields)?: .finished(fields)
       // Nothing that a host has put.
       case nil: .missing
@@ -150,7 +151,7 @@ struct FleetFind: FleetStep {
 
 /// What a box has of a send.
 enum FleetFound: Equatable, Sendable {
-  case missing, waiting
+  case missing, waiting, withheld
   case finished(FleetFields)
 }
 
@@ -197,19 +198,21 @@ enum FleetForgotten: Equatable, Sendable {
   case lives
   /// So many of its sends are the fleet's, which has to write them.
   case waits(Int)
-  /// So many of its sends wait in its box, though it has no row: they are written by no other host.
+  /// So many of its sends are in its box, though it has no row, or because no host may write them: no other host does.
   case left(Int)
 }
 
 /// A row of a box: a send that waits, or what became of one.
 enum FleetBoxRow: Equatable, Sendable {
   case waiting(FleetFields)
+  /// A send that its sender may not send for now: it stays its host's, whatever becomes of that.
+  case withheld(FleetFields)
   case finished(FleetFields)
 
   /// Bytes of its names and values.
   var byteCount: Int {
     switch self {
-    case .waiting(let fields), .finished(let fields): fields.byteCount
+    case .waiting(let fields), .withheld(let fields), .finished(let fields): fields.byteCount
     }
   }
 
@@ -217,6 +220,7 @@ enum FleetBoxRow: Equatable, Sendable {
   var bytes: [UInt8] {
     switch self {
     case .waiting(let fields): [UInt8(ascii: "+")] + fields.packed
+    case .withheld(let fields): [UInt8(ascii: "-")] + fields.packed
     case .finished(let fields): [UInt8(ascii: "=")] + fields.packed
     }
   }
@@ -225,6 +229,7 @@ enum FleetBoxRow: Equatable, Sendable {
     guard let fields = FleetFields(packed: bytes.dropFirst()) else { return nil }
     switch bytes.first {
     case UInt8(ascii: "+"): self = .waiting(fields)
+    case UInt8(ascii: "-"): self = .withheld(fields)
     case UInt8(ascii: "="): self = .finished(fields)
     default: return nil
     }

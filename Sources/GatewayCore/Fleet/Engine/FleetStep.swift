@@ -28,8 +28,8 @@ protocol FleetStep: Equatable, Sendable {
 /// | `join` | hosts box | host, life, details | the next life behind this and the one that is there, beat 0 | life, then the name of each row |
 /// | `alive` | hosts | host, life, details | raises the host's beat | beat |
 /// | `put` | hosts box | host, life, name, row | sets the row | 1 |
-/// | `find` | hosts box | host, life, names | nothing | of each name: null, `+` for a send that waits, or the row that says what became of it |
-/// | `forget` | hosts L box re box:@ | host, mark that it is no trial | refused while the host is the `holder`, has a row whose beat is not `-`, or has sends that wait in `box:@` or in `box`; then, unless it is a trial, its rows in `hosts` and `box` and the entries of `re` are removed | `holds`, `lives`, `waits`, `left`, `unknown` where there is nothing of it, or `forgotten`, then how many sends |
+/// | `find` | hosts box | host, life, names | nothing | of each name: null, `+` for a send that waits, `-` for one that no host may write, or the row that says what became of it |
+/// | `forget` | hosts L box re box:@ | host, mark that it is no trial | refused while the host is the `holder`, has a row whose beat is not `-`, or has sends without an outcome in `box:@` or in `box`; then, unless it is a trial, its rows in `hosts` and `box` and the entries of `re` are removed | `holds`, `lives`, `waits`, `left`, `unknown` where there is nothing of it, or `forgotten`, then how many sends |
 ///
 /// `take` in full: `term` becomes one more than the larger of the lease's and the argument's; `c` one more than the largest
 /// of the lease's, the stream's last and the argument's; `seq` is the last event's or, of a marker, its `s`; where the

@@ -234,7 +234,8 @@ enum FleetScripts {
     local found = {}
     for i = 3, #ARGV do
       local row = redis.call('HGET', KEYS[2], ARGV[i])
-      if row and string.sub(row, 1, 1) == '+' then row = '+' end
+      local kind = row and string.sub(row, 1, 1)
+      if kind == '+' or kind == '-' then row = kind end
       found[i - 2] = row
     end
     return found
@@ -253,7 +254,8 @@ enum FleetScripts {
     if waiting > 0 then return {'waits', waiting} end
     local rows = redis.call('HGETALL', KEYS[3])
     for i = 1, #rows, 2 do
-      if string.sub(rows[i + 1], 1, 1) == '+' then left = left + 1 end
+      local kind = string.sub(rows[i + 1], 1, 1)
+      if kind == '+' or kind == '-' then left = left + 1 end
     end
     if left > 0 then return {'left', left} end
     local replies = redis.call('XREVRANGE', KEYS[4], '+', '-', 'COUNT', 1)

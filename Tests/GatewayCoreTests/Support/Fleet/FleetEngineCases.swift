@@ -207,6 +207,21 @@ extension FleetEngineCase {
       #expect(try bench.step(FleetForget(place: place, host: "b")) == .done(.left(1)))
       #expect(try bench.rows(.box(host: "b")) == ["x": row.bytes])
     },
+    FleetEngineCase("a send that its sender may not send stays with its host that died, and is not forgotten") {
+      bench throws in
+      _ = try bench.take("a")
+      let (place, own, details) = (bench.place, FleetOwn(term: 1, host: "a"), FleetHostDetails())
+      _ = try bench.step(FleetJoin(place: place, host: "b", life: 0, details: details))
+      let withheld = FleetBoxRow.withheld(FleetEngineListener.sample)
+      _ = try bench.step(FleetPut(place: place, host: "b", life: 1, name: "x", row: withheld))
+      #expect(try bench.step(FleetFind(place: place, host: "b", life: 1, names: ["x"])) == .done([.withheld]))
+      let adopted = try bench.step(FleetAdopt(place: place, own: own, host: "b", life: 1, beat: 0))
+      #expect(adopted == .done(FleetAdopted(life: 2, rows: 0)))
+      #expect(try bench.rows(.adopted) == [:] && bench.rows(.box(host: "b")) == ["x": withheld.bytes])
+      #expect(try bench.step(FleetForget(place: place, host: "b")) == .done(.left(1)))
+      let joined = try bench.step(FleetJoin(place: place, host: "b", life: 2, details: details))
+      #expect(joined == .done(FleetJoined(life: 3, names: ["x"])))
+    },
     FleetEngineCase("an outcome leaves no row that waits, wherever there is one") { bench throws in
       _ = try bench.take("a")
       let (place, own, details) = (bench.place, FleetOwn(term: 1, host: "a"), FleetHostDetails())

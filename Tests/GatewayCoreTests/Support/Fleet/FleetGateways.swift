@@ -112,10 +112,14 @@ final class FleetGateways {
   /// What the server was written by a process.
   func written(_ host: String) -> [String] { hosts[host]?.upstream.channels.flatMap(\.written) ?? [] }
 
-  /// The names of the rows in a table, with whether they are finished.
+  /// What the rows in a table are, in the order of their names.
   func rows(_ part: FleetKey.Part) -> [String] {
     store.rows(of: place.key(part)).sorted { $0.key < $1.key }.map {
-      $0.value.first == UInt8(ascii: "=") ? "finished" : "waiting"
+      switch FleetBoxRow($0.value) {
+      case .finished?: "finished"
+      case .withheld?: "withheld"
+      case .waiting?, nil: "waiting"
+      }
     }
   }
 }

@@ -16,7 +16,7 @@ extension FleetStore {
       }
       if name == .find {
         let found = texts.dropFirst(2).map { rows(of: keys[1])[$0] }
-        return .reply(.array(found.map { $0.map { .bytes($0.first == UInt8(ascii: "+") ? [$0[0]] : $0) } ?? .null }))
+        return .reply(.array(found.map { $0.map { .bytes(Self.hasNoOutcome($0) ? [$0[0]] : $0) } ?? .null }))
       }
       guard let beat = row.beat else { return .fenced }
       setHost(keys[0], texts[0], life: row.life, beat: beat + 1, details: arguments[2])
@@ -173,7 +173,7 @@ extension FleetStore {
     let waiting = rows(of: keys[4]).keys.count { $0.hasPrefix("\(texts[0])/") }
     if waiting > 0 { return answer("waits", waiting) }
     let box = rows(of: keys[2])
-    let left = box.values.count { $0.first == UInt8(ascii: "+") }
+    let left = box.values.count { Self.hasNoOutcome($0) }
     if left > 0 { return answer("left", left) }
     guard isThere || !box.isEmpty || newest(of: keys[3]) != nil else { return answer("unknown") }
     guard texts[1] == "1" else { return answer("forgotten") }
@@ -181,6 +181,10 @@ extension FleetStore {
     trim(keys[3], before: FleetPosition(.max, .max))
     remove([texts[0]], of: keys[0])
     return answer("forgotten")
+  }
+
+  private static func hasNoOutcome(_ row: [UInt8]) -> Bool {
+    row.first == UInt8(ascii: "+") || row.first == UInt8(ascii: "-")
   }
 
   func hostRow(_ key: FleetKey, _ host: String) -> FleetHostRow? { rows(of: key)[host].flatMap { FleetHostRow($0) } }
