@@ -66,6 +66,8 @@ final class FleetBox {
   /// Whether it has all that its host carries. Before, none of it can be told from what the host does not know, nor what was
   /// adopted from what is new.
   private var isFilled = true
+  /// Its host has another name since the last round that was over: none of the rows is known to be under it.
+  private var isRenamed = false
   /// Tells answers apart that came too late: it grows wherever `state` becomes `absent` or `settling`.
   private var round = 0
   /// Rows that are looked for in one go.
@@ -102,6 +104,11 @@ final class FleetBox {
 
   /// The name of a row, where it is one.
   func name(of number: UInt64) -> String? { rows[number]?.name }
+
+  /// Whether the engine has one, by the present name of its host.
+  func hasBoxed(_ number: UInt64) -> Bool {
+    isSettled && rows[number].map { $0.place == .boxed || $0.place == .setAside } ?? false
+  }
 
   /// All that its host carries already is put from now on, until it is `filled`: nothing is looked for, and none is written.
   func beginFilling() { isFilled = false }
@@ -290,7 +297,7 @@ final class FleetBox {
     let former = takeLeaving()
     former?.isMoved = { [weak self, last = rows.last ?? 0] in self?.hasPut(upTo: last) ?? true }
     lifeEnded()
-    self.host = host
+    (self.host, isRenamed) = (host, true)
     return former
   }
 
@@ -341,6 +348,7 @@ final class FleetBox {
     readUnknown { [weak self] in
       guard let self, case .settling(let life) = state else { return }
       state = .settled(life: life, isLooking: false)
+      isRenamed = false
       returned = SortedSet()
       putFresh()
       onSettled()
@@ -415,7 +423,7 @@ final class FleetBox {
       settleWithheld(number, row, found)
     case (.waiting, false):
       rows.move(number, to: .boxed)
-      if row.place == .fresh { onNews(.boxed(number)) }
+      if row.place == .fresh || isRenamed { onNews(.boxed(number)) }
       if row.place == .adopted { onNews(.returned(number)) }
     case (.missing, false), (.withheld, false), (.finished, false):
       rows.move(number, to: .fresh)

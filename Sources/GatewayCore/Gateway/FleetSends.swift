@@ -4,8 +4,8 @@ final class FleetSends: OutboxCopies {
   private unowned let relay: OutboxRelay
   /// What waits until the fleet has it.
   private var waiting = IncrementalTable<UInt64, (StorageProblem?) -> Void>()
-  /// What hears that the fleet need not have it any more.
-  private var needed = IncrementalTable<UInt64, () -> Void>()
+  /// What hears that the fleet need not have it any more, or not under a former name of this host: there may be several.
+  private var needed = IncrementalTable<UInt64, [() -> Void]>()
 
   /// Why what the fleet has of this host could not be kept here, the last time that it could not: the log says each reason once.
   private var problems: [FleetPlace: StorageProblem] = [:]
@@ -53,23 +53,29 @@ final class FleetSends: OutboxCopies {
   func drop(_ entry: OutboxEntry) {
     box(of: entry.target)?.finish(entry.number)
     waiting.removeValue(forKey: entry.number)?(nil)
-    needed.removeValue(forKey: entry.number)?()
+    tellNeedless(entry.number)
   }
 
   /// A copy of a send is to go. Where the fleet alone has the send it stays until the disk has it, or the fleet under another
   /// name of this host, or until it has its outcome.
   private func whenNeedless(_ number: UInt64, _ done: @escaping () -> Void) {
-    guard let record = relay.outbox.usage.record(number) else { return done() }
+    guard let record = relay.outbox.usage.record(number), box(of: record.entry.target)?.hasBoxed(number) != true else {
+      return done()
+    }
     let isAfield = relay.outbox.rows.isAfield(number)
     // What has been on its way to the disk since an earlier time is not afield any more.
     guard isAfield || needed[number] != nil else { return done() }
-    needed[number] = done
+    needed[number] = (needed[number] ?? []) + [done]
     guard isAfield, !covers(record.entry.target) else { return }
     relay.bringHome(number) { [weak self] in
       guard let self else { return }
       waiting.removeValue(forKey: number)?(nil)
-      needed.removeValue(forKey: number)?()
+      tellNeedless(number)
     }
+  }
+
+  private func tellNeedless(_ number: UInt64) {
+    for done in needed.removeValue(forKey: number) ?? [] { done() }
   }
 
   func withhold(_ entry: OutboxEntry) {
@@ -81,7 +87,7 @@ final class FleetSends: OutboxCopies {
     switch news {
     case .boxed(let number):
       waiting.removeValue(forKey: number)?(nil)
-      if relay.outbox.rows.isAfield(number) { needed.removeValue(forKey: number)?() }
+      if relay.outbox.rows.isAfield(number) { tellNeedless(number) }
     case .refused(let number, let refusal):
       guard let done = waiting.removeValue(forKey: number) else { return }
       fleet.link(of: place)?.box.finish(number)

@@ -104,6 +104,22 @@ import Testing
     #expect(share("b")?.host == "b" && copies("b") == ["waiting"])
   }
 
+  @Test func noCopyStaysUnderTheNameOfAHostThatHadTwoOthersBeforeItsSendWasThereAgain() throws {
+    fleet.durable = .fleet
+    begin()
+    send()
+    let engine = try engine()
+    engine.refused = [.put]
+    fleet.joinANamesake(of: "b")
+    let second = try #require(share("b")?.host)
+    fleet.joinANamesake(of: second)
+    let third = try #require(share("b")?.host)
+    #expect(Set(["b", second, third]).count == 3 && copies("b") == ["waiting"])
+    engine.refused = []
+    fleet.turn(by: .seconds(11))
+    #expect(copies("b") == [] && copies(second) == [] && copies(third) == ["waiting"])
+  }
+
   @Test func aHostThatMayNotRemoveTheCopiesUnderAFormerNameDoesNotTryForEver() throws {
     begin()
     fleet.joinANamesake(of: "b")
