@@ -385,6 +385,8 @@ extension FleetChannel: UpstreamChannel {
   var confirmations: WriteConfirmations? {
     WriteConfirmations(written: link.speech.last, confirmed: link.speech.confirmed, isFinal: isSettled)
   }
+  /// Of what the holder says, which has looked through it.
+  func repeatsCredentials(_ failure: UpstreamFailure) -> Bool { false }
   var isCongested: Bool {
     let (count, bytes) = link.speech.unconfirmed
     return bytes > CommandFlow.byteLimit || count > CommandFlow.handedOverLimit || !isOpen

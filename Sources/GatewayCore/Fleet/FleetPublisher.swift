@@ -254,8 +254,7 @@ final class FleetPublisher {
     guard let own else { return }
     unsaidEnd = failure
     let step = FleetDown(
-      place: place, own: own, epoch: epoch, sequence: sequence, offset: offset, reason: failure.reason.rawValue,
-      detail: failure.detail, settled: settled)
+      place: place, own: own, epoch: epoch, sequence: sequence, offset: offset, end: failure, settled: settled)
     engine.run(step) { [weak self, serial] outcome in
       guard let self, self.own == own else { return }
       switch outcome {

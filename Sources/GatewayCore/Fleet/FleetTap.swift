@@ -128,6 +128,7 @@ extension FleetTap: UpstreamChannel {
   var sharesLink: Bool { channel.sharesLink }
   var unsentBytes: Int { channel.unsentBytes }
   var isCongested: Bool { channel.isCongested }
+  func repeatsCredentials(_ failure: UpstreamFailure) -> Bool { channel.repeatsCredentials(failure) }
   var unsentSends: UnsentSends? { channel.unsentSends }
   var isAwaitedByOthers: Bool { channel.isAwaitedByOthers }
   var facts: ChannelFacts { channel.facts }
@@ -190,7 +191,8 @@ extension FleetTap: UpstreamChannelOwner {
   }
 
   func channel(_ channel: any UpstreamChannel, answered interest: Interest, _ refusal: UpstreamFailure?) {
-    holder?.heard(reply: .answered(interest, refusal: refusal.map { FleetInterestRefusal($0) }))
+    let told = refusal.map { FleetInterestRefusal(Self.lookedThrough($0, by: channel)) }
+    holder?.heard(reply: .answered(interest, refusal: told))
   }
 
   func channelHasNewCredentials(_ channel: any UpstreamChannel) { owner?.channelHasNewCredentials(self) }
@@ -203,10 +205,17 @@ extension FleetTap: UpstreamChannelOwner {
   func channelEnds(_ channel: any UpstreamChannel) { holder?.ends(self) }
 
   func channelEnded(_ channel: any UpstreamChannel, _ failure: UpstreamFailure) {
-    let holder = holder
+    let (holder, failure) = (holder, Self.lookedThrough(failure, by: channel))
     end(failure)
     owner?.channelEnded(self, failure)
     holder?.tellTrouble()
+  }
+
+  /// Every failure that the server had a word in comes by here, before other hosts are told of it.
+  private static func lookedThrough(_ failure: UpstreamFailure, by channel: any UpstreamChannel) -> UpstreamFailure {
+    var failure = failure
+    failure.repeatsCredentials = channel.repeatsCredentials(failure)
+    return failure
   }
 
   private static func bytes(_ text: RawSpan) -> [UInt8] { text.withUnsafeBytes { Array($0) } }

@@ -60,7 +60,8 @@ public struct UpstreamFailure: Error, Equatable, Sendable {
   var serverMessage: String?
   /// The server's own data as raw JSON text, for `refused`; nil when it sent none, or more than `dataLimit` bytes.
   var serverData: [UInt8]?
-  /// The words of the server have some of the credentials in them that it refuses: they stay on this host.
+  /// The words of the server have some of the credentials in them that this host connects with: they stay on this host.
+  /// Known of what comes over the link of a fleet.
   var repeatsCredentials = false
   /// How long the server wants to be left alone (`Retry-After`, RFC 9110 section 10.2.3), never negative; nil when it
   /// said nothing.

@@ -205,6 +205,8 @@ protocol UpstreamChannel: AnyObject {
   var unsentSends: UnsentSends? { get }
   /// Whether other conversations share the link, and one of them waits for something.
   var isAwaitedByOthers: Bool { get }
+  /// Whether what the server said has some of the credentials in it that this host connects with. Also after the end.
+  func repeatsCredentials(_ failure: UpstreamFailure) -> Bool
   /// What is known now, for `status`.
   var facts: ChannelFacts { get }
   /// Nothing more may reach the kernel from that instant on, until another one is set: looked at right before each system

@@ -74,6 +74,42 @@ import Testing
     #expect(error(program) == nil && fleet.written("a").last?.hasPrefix("e ") == true)
   }
 
+  /// Whether anything that Redis has holds a text.
+  private func isKept(_ text: String) -> Bool {
+    let (tables, streams) = (fleet.store.content.tables, fleet.store.content.streams)
+    let rows = tables.values.flatMap(\.values) + streams.values.flatMap { $0.records.map(\.fields.packed) }
+    return rows.contains { String(decoding: $0, as: UTF8.self).contains(text) }
+  }
+
+  @Test func aServerThatRepeatsTheCredentialsAsItRefusesAnInterestIsNotQuotedInRedis() throws {
+    for host in ["a", "b"] { fleet.start(host).upstream.confirmedInterests = .all }
+    fleet.turn(by: .seconds(5))
+    fleet.accept("a")
+    fleet.turn(by: .seconds(20))
+    let channel = try #require(fleet.hosts["a"]?.upstream.channels.last)
+    channel.secret = "s3cret"
+    let program = try #require(fleet.hosts["b"]).client()
+    var told: [String] = []
+    for (name, words) in [("news", "not with s3cret"), ("more", "not with that")] {
+      program.call("subscribe", #"{"upstream":"chat","events":["\#(name)"]}"#)
+      fleet.turn(by: .milliseconds(100))
+      channel.refuse(name, words)
+      fleet.turn(by: .milliseconds(100))
+      #expect(!isKept("s3cret"))
+      told += program.read()
+    }
+    #expect(told.contains { $0.contains("not with that") } && !told.contains { $0.contains("s3cret") })
+  }
+
+  @Test func aServerThatRepeatsTheCredentialsAsItEndsTheLinkIsNotQuotedInRedis() throws {
+    fleet.startTwo()
+    let channel = try #require(fleet.hosts["a"]?.upstream.channels.last)
+    channel.secret = "s3cret"
+    channel.fail(UpstreamFailure(.kicked, "the router ended this session: s3cret has expired"))
+    fleet.turn(by: .seconds(2))
+    #expect(!isKept("s3cret") && isKept("with words in which the credentials stand"))
+  }
+
   @Test func aServerThatIsNotReachedEndsNoRequestOfAFollower() throws {
     begin(UpstreamFailure(.unreachable, "connection refused"))
     let program = try request("b")

@@ -129,6 +129,11 @@ final class FakeChannel: UpstreamChannel {
   /// Whether other conversations go over its link.
   var sharesLink = false
   var facts = ChannelFacts(link: "link", protocols: [("fake", 1)])
+  /// What the server must not say.
+  var secret: String?
+  func repeatsCredentials(_ failure: UpstreamFailure) -> Bool {
+    secret.map { "\(failure)".contains($0) } ?? false
+  }
 
   init(owner: any UpstreamChannelOwner, specification: UpstreamSpecification) {
     self.owner = owner
@@ -241,8 +246,8 @@ final class FakeChannel: UpstreamChannel {
     owner?.channel(self, answered: Interest(.name(ExactText(name)), answers: answers), nil)
   }
 
-  func refuse(_ name: String) {
-    let refusal = UpstreamFailure(.refused, "not for you", serverMessage: "no.such.right")
+  func refuse(_ name: String, _ words: String = "no.such.right") {
+    let refusal = UpstreamFailure(.refused, "not for you", serverMessage: words)
     owner?.channel(self, answered: Interest(.name(ExactText(name))), refusal)
   }
 }

@@ -59,6 +59,7 @@ final class LocalServerUpstream: UpstreamKind {
     func forget(ack: UInt64) {}
     func checkHeartbeat() {}
     func verify() {}
+    func repeatsCredentials(_ failure: UpstreamFailure) -> Bool { false }
     func close() { owner = nil }
   }
 }

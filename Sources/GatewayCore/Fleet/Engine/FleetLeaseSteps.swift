@@ -118,11 +118,9 @@ struct FleetTrouble: Equatable, Sendable {
   private static let limit = 4 << 10
 
   init(_ failure: UpstreamFailure, of own: FleetOwn) {
-    let isSecret = failure.repeatsCredentials
-    let detail = isSecret ? "the server refuses it, with words in which the credentials stand" : failure.detail
     (self.own, reason, status) = (own, failure.reason, failure.status)
-    self.detail = detail.shortened(to: Self.detailLimit)
-    words = isSecret ? FleetServerWords() : FleetServerWords(failure)
+    detail = failure.forOtherHosts.detail.shortened(to: Self.detailLimit)
+    words = FleetServerWords(failure)
   }
 
   /// Nil for what no holder writes.
@@ -247,6 +245,18 @@ struct FleetDown: FleetStep {
   }
   /// The number of the marker.
   static func result(_ reply: FleetReply) -> UInt64? { number(reply) }
+}
+
+extension FleetDown {
+  /// - Parameter end: why the conversation has ended.
+  init(
+    place: FleetPlace, own: FleetOwn, epoch: String, sequence: UInt64, offset: String, end: UpstreamFailure,
+    settled: UInt64?
+  ) {
+    self.init(
+      place: place, own: own, epoch: epoch, sequence: sequence, offset: offset, reason: end.reason.rawValue,
+      detail: end.forOtherHosts.detail, settled: settled)
+  }
 }
 
 /// The lease of an upstream as the engine has it.

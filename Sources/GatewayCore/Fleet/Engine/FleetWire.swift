@@ -86,6 +86,16 @@ extension RemoteAnswer {
   }
 }
 
+extension UpstreamFailure {
+  /// As other hosts are told it, and so whoever reads in the engine: all that is written there of a failure is made from this.
+  /// Where the server repeats credentials its words stay on this host.
+  var forOtherHosts: UpstreamFailure {
+    guard repeatsCredentials else { return self }
+    let what = isRefusal ? "refuses it" : "ended it"
+    return UpstreamFailure(reason, "the server \(what), with words in which the credentials stand", status: status)
+  }
+}
+
 /// What a server says itself where it refuses something, as the hosts are told.
 struct FleetServerWords: Equatable, Sendable {
   /// At most `UpstreamFailure.messageLimit` bytes and a mark.
@@ -99,6 +109,7 @@ struct FleetServerWords: Equatable, Sendable {
   init() {}
 
   init(_ failure: UpstreamFailure) {
+    let failure = failure.forOtherHosts
     message = failure.serverMessage
     data = failure.serverData.flatMap { $0.count <= Self.dataLimit ? $0 : nil }
   }
@@ -128,7 +139,7 @@ struct FleetInterestRefusal: Equatable, Sendable {
   var words = FleetServerWords()
 
   init(_ detail: String) { self.detail = detail }
-  init(_ failure: UpstreamFailure) { (detail, words) = (failure.detail, FleetServerWords(failure)) }
+  init(_ failure: UpstreamFailure) { (detail, words) = (failure.forOtherHosts.detail, FleetServerWords(failure)) }
 
   /// Nil where it agrees.
   fileprivate init?(_ fields: FleetFields) {

@@ -265,6 +265,7 @@ final class SocketIOChannel: UpstreamChannel {
 
   var unsentBytes: Int { link?.unsentBytes ?? 0 }
   var isCongested: Bool { link?.isCongested ?? false }
+  func repeatsCredentials(_ failure: UpstreamFailure) -> Bool { attempt.areRepeated(in: failure) }
   var unsentSends: UnsentSends? { link?.unsentSends }
   var isAwaiting: Bool { !acks.isEmpty || owner.doubtsLink }
   var isAwaitedByOthers: Bool { link?.isAwaited(besides: self) ?? false }

@@ -85,7 +85,6 @@ final class ConnectAttempt {
   func explained(_ failure: UpstreamFailure) -> UpstreamFailure {
     guard failure.isRefusal else { return failure }
     var failure = failure
-    failure.repeatsCredentials = secrets?.occur(in: failure) ?? false
     if isSecond { failure.detail += "; the credentials were read again and refused again" }
     if let payload = secrets?.payload, let token = WebToken.earliest(in: payload) {
       let left = token.timeLeft(at: time.wallMilliseconds)
@@ -96,6 +95,9 @@ final class ConnectAttempt {
     }
     return failure
   }
+
+  /// Whether what the server said has some of the credentials in it.
+  func areRepeated(in failure: UpstreamFailure) -> Bool { credentials.occur(in: failure, read: secrets) }
 
   private func read() {
     credentials.read(while: { [weak self] in self?.isReading == true }) { [weak self] in self?.haveRead($0) }

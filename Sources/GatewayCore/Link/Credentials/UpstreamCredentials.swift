@@ -2,6 +2,9 @@
 /// when it did.
 final class UpstreamCredentials {
   private let auth: AuthSource
+  /// What of them stands in the configuration itself, beside the payload.
+  private let written: [DialTarget]
+  private let userInfos: [String]
   private let headers: [SecretMember]
   private let query: [SecretMember]
   private let readings: CredentialReads
@@ -14,6 +17,8 @@ final class UpstreamCredentials {
     auth = settings.auth
     headers = settings.headerSources
     query = settings.querySources
+    written = DialTarget.all(of: specification) { _ in "" }
+    userInfos = ([specification.url] + settings.alternatives).compactMap(\.userInfo)
     self.readings = readings
     let (name, url, limit) = (specification.name, specification.url.redacted, settings.authTimeout)
     let account = specification.requester
@@ -38,6 +43,19 @@ final class UpstreamCredentials {
   }
 
   private var sources: [SecretSource] { [payloadSource].compactMap { $0 } + (headers + query).map(\.source) }
+
+  /// Whether some of them stand in what a server said: of those that were read, or that the configuration has.
+  func occur(in failure: UpstreamFailure, read secrets: ConnectSecrets?) -> Bool {
+    var redaction = Redaction()
+    for target in written { redaction.add(target.request()) }
+    for userInfo in userInfos {
+      for part in userInfo.split(separator: ":", maxSplits: 1) { redaction.add(String(part)) }
+    }
+    secrets?.add(to: &redaction)
+    // The sentence of a refusal has nothing else of the server, but words of ours.
+    let said = failure.serverMessage ?? (failure.reason == .refused ? "" : failure.detail)
+    return [[UInt8](said.utf8), failure.serverData ?? []].contains { redaction.occurs(in: $0) }
+  }
 
   /// Calls back exactly once, possibly before it returns, with everything of this moment or with the first problem.
   func read(
@@ -122,15 +140,10 @@ struct ConnectSecrets: Equatable, Sendable, CustomStringConvertible, CustomRefle
   var description: String { "secrets" }
   var customMirror: Mirror { Mirror(reflecting: description) }
 
-  /// Whether some of them stand in what a server said.
-  func occur(in failure: UpstreamFailure) -> Bool {
-    var redaction = Redaction()
+  fileprivate func add(to redaction: inout Redaction) {
     if let payload { redaction.add(json: payload) }
     for header in headers { redaction.add(header) }
     for item in query { redaction.add(item.value) }
-    // Elsewhere the sentence has nothing else of the server, but words of ours.
-    let said = failure.serverMessage ?? (failure.reason == .http ? failure.detail : "")
-    return [[UInt8](said.utf8), failure.serverData ?? []].contains { redaction.occurs(in: $0) }
   }
 }
 

@@ -153,6 +153,7 @@ final class DirectLink: UpstreamChannel, TransportReceiver {
 
   var unsentBytes: Int { transport?.unsentBytes ?? 0 }
   var isCongested: Bool { transport?.isCongested ?? false }
+  func repeatsCredentials(_ failure: UpstreamFailure) -> Bool { attempt.areRepeated(in: failure) }
 
   func mayWrite(until limit: MonotonicInstant) {
     writeLimit = limit

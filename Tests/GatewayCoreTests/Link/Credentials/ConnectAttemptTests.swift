@@ -15,9 +15,12 @@ import Testing
     private(set) var ended: [UpstreamFailure] = []
     private(set) var changes = 0
 
-    init(_ auth: AuthSource = .file("/t")) {
+    init(_ auth: AuthSource = .file("/t"), _ more: @escaping (inout UpstreamSettings) -> Void = { _ in }) {
       timers = Timers(time: time)
-      let specification = SocketIORig().specification { $0.auth = auth }
+      let specification = SocketIORig().specification {
+        $0.auth = auth
+        more(&$0)
+      }
       attempt = ConnectAttempt(
         UpstreamCredentials(specification, readings: CredentialReads(reader: reader)), timers: timers, time: time)
     }
@@ -70,10 +73,22 @@ import Testing
       ("no", "1", false), ("s3cret is not known", "1", true), ("no", #"{"token":"s3cret"}"#, true),
     ] {
       let refusal = UpstreamFailure(.refused, "no", serverMessage: message, serverData: Array(data.utf8))
-      #expect(rig.attempt.explained(refusal).repeatsCredentials == isKnown, "\(message) \(data)")
+      #expect(rig.attempt.areRepeated(in: refusal) == isKnown, "\(message) \(data)")
     }
     let answer = UpstreamFailure(.http, "the server answered with HTTP 401: s3cret", status: 401)
-    #expect(rig.attempt.explained(answer).repeatsCredentials)
+    #expect(rig.attempt.areRepeated(in: answer))
+    #expect(rig.attempt.areRepeated(in: UpstreamFailure(.kicked, "the router ended this session: s3cret")))
+  }
+
+  @Test func credentialsOfTheConfigurationItselfAreKnownInTheServersWords() {
+    let rig = Rig {
+      $0.headers = [HTTPHeader(name: "X-Key", value: "h3ader")]
+      $0.query = [QueryItem(name: "key", value: "qu3ry")]
+    }
+    for word in ["h3ader", "qu3ry"] {
+      #expect(rig.attempt.areRepeated(in: UpstreamFailure(.refused, "no", serverMessage: "\(word) is not known")))
+    }
+    #expect(!rig.attempt.areRepeated(in: UpstreamFailure(.refused, "no", serverMessage: "the key is not known")))
   }
 
   @Test func nothingIsReadAgainInTheCallThatTellsOfTheRefusal() {

@@ -371,5 +371,6 @@ final class FleetRigChannel: UpstreamChannel {
   func verify() {}
   var unsentBytes: Int { givenUp + (held + stopped + kernel).reduce(0) { $0 + $1.bytes } }
   var isCongested: Bool { false }
+  func repeatsCredentials(_ failure: UpstreamFailure) -> Bool { false }
   var facts: ChannelFacts { ChannelFacts(link: "rig") }
 }

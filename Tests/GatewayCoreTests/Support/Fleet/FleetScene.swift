@@ -194,5 +194,6 @@ final class FleetSink: UpstreamConnector, UpstreamChannel {
   func close() { written.append("close") }
   func mayWrite(until limit: MonotonicInstant) { self.limit = limit }
   var isCongested: Bool { false }
+  func repeatsCredentials(_ failure: UpstreamFailure) -> Bool { false }
   var facts: ChannelFacts { ChannelFacts(link: "sink") }
 }
