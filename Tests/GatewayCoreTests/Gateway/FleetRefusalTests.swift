@@ -82,9 +82,10 @@ import Testing
   }
 
   @Test func aServerThatRepeatsTheCredentialsAsItRefusesAnInterestIsNotQuotedInRedis() throws {
-    for host in ["a", "b"] { fleet.start(host).upstream.confirmedInterests = .all }
+    fleet.start("a").upstream.confirmedInterests = .all
     fleet.turn(by: .seconds(5))
     fleet.accept("a")
+    fleet.start("b").upstream.confirmedInterests = .all
     fleet.turn(by: .seconds(20))
     let channel = try #require(fleet.hosts["a"]?.upstream.channels.last)
     channel.secret = "s3cret"

@@ -3,8 +3,7 @@
 final class UpstreamCredentials {
   private let auth: AuthSource
   /// What of them stands in the configuration itself, beside the payload.
-  private let written: [DialTarget]
-  private let userInfos: [String]
+  private let written: (headers: [HTTPHeader], values: [String])
   private let headers: [SecretMember]
   private let query: [SecretMember]
   private let readings: CredentialReads
@@ -17,8 +16,8 @@ final class UpstreamCredentials {
     auth = settings.auth
     headers = settings.headerSources
     query = settings.querySources
-    written = DialTarget.all(of: specification) { _ in "" }
-    userInfos = ([specification.url] + settings.alternatives).compactMap(\.userInfo)
+    let urls = [specification.url] + settings.alternatives
+    written = (settings.headers, settings.query.map(\.value) + urls.flatMap(Self.values))
     self.readings = readings
     let (name, url, limit) = (specification.name, specification.url.redacted, settings.authTimeout)
     let account = specification.requester
@@ -44,13 +43,27 @@ final class UpstreamCredentials {
 
   private var sources: [SecretSource] { [payloadSource].compactMap { $0 } + (headers + query).map(\.source) }
 
+  /// What may be secret in a URL, as it stands there and as the server reads it.
+  private static func values(of url: UpstreamURL) -> [String] {
+    var values: [String] = []
+    if let userInfo = url.userInfo {
+      var basic: [UInt8] = []
+      Base64.encode(Array(userInfo.utf8).span.bytes, into: &basic)
+      values += [userInfo, String(decoding: basic, as: UTF8.self)]
+      values += userInfo.split(separator: ":", maxSplits: 1).dropFirst().map { String($0) }
+    }
+    for pair in (url.query ?? "").split(separator: "&") {
+      let value = String(pair.firstIndex(of: "=").map { pair[pair.index(after: $0)...] } ?? pair)
+      values += [value, PercentEncoding.decode(value)]
+    }
+    return values
+  }
+
   /// Whether some of them stand in what a server said: of those that were read, or that the configuration has.
   func occur(in failure: UpstreamFailure, read secrets: ConnectSecrets?) -> Bool {
     var redaction = Redaction()
-    for target in written { redaction.add(target.request()) }
-    for userInfo in userInfos {
-      for part in userInfo.split(separator: ":", maxSplits: 1) { redaction.add(String(part)) }
-    }
+    for header in written.headers { redaction.add(header) }
+    for value in written.values { redaction.add(value) }
     secrets?.add(to: &redaction)
     // The sentence of a refusal has nothing else of the server, but words of ours.
     let said = failure.serverMessage ?? (failure.reason == .refused ? "" : failure.detail)
