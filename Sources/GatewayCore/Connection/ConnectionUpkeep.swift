@@ -145,6 +145,7 @@ final class ConnectionUpkeep {
   private var health: Health {
     var health = Health(state: connection.state, since: record.since, now: context.time.now, settings: settings)
     health.attemptIsUnderWay = connection.attemptIsUnderWay
+    health.attemptsWait = connection.connector.waitsByItself
     health.hasLeases = !leases.isEmpty || connection.hasCommands
     health.isEnding = connection.isEnding
     health.unleasedSince = leases.unusedSince

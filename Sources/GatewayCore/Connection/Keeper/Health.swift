@@ -9,6 +9,8 @@ struct Health: Equatable, Sendable {
   var attemptIsUnderWay = false
   /// Why what that attempt waits for is not there; nil where it waits for nothing but its server.
   var waitsFor: DownReason?
+  /// An attempt that is under way has no end of its own: it waits until another host has reached the server.
+  var attemptsWait = false
 
   /// At least one lease: a subscription, a waiting request, or a queued command.
   var hasLeases = false

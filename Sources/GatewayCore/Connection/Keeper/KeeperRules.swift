@@ -34,16 +34,17 @@ extension KeeperRule {
     return (.wait(until: nil), "Its history is being read from the disk; nothing is tried before that.")
   }
 
-  /// It is not used: disconnect after the linger time.
+  /// It is not used: disconnect after the linger time. An attempt is left to its end, unless it has none.
   static let disconnect = KeeperRule(name: "disconnect") { health in
     guard !health.isOccupied else { return nil }
     if health.state == .created && !health.attemptIsUnderWay {
       return (.act(.abandon(.idle)), "Nobody uses the connection.")
     }
-    guard health.state == .connected else { return nil }
+    guard health.state == .connected || health.attemptsWait else { return nil }
+    let why = "Nobody has used the connection for the linger time."
+    guard let verdict = down(health, .idle, why) else { return nil }
     let end = health.idleSince + health.linger
-    guard end <= health.now else { return (.wait(until: end), "Nobody uses the connection; it lingers.") }
-    return (.act(.disconnect(.idle)), "Nobody has used the connection for the linger time.")
+    return end <= health.now ? verdict : (.wait(until: end), "Nobody uses the connection; it lingers.")
   }
 
   /// It is used: connect, at once or when the back-off allows.

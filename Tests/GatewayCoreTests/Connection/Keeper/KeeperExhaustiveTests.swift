@@ -30,6 +30,7 @@ import Testing
     health.networkIsUp = digits.flag()
     health.isDraining = digits.flag()
     if state == .created { health.attemptIsUnderWay = digits.flag() }
+    if state == .created || state == .reconnecting { health.attemptsWait = digits.flag() }
     if state == .disconnected {
       health.isEnding = digits.flag()
       health.reconnectsAfterKick = digits.flag()
@@ -100,7 +101,8 @@ import Testing
   static func mustWakeUp(_ health: Health) -> Bool {
     if health.isDraining || health.isHeld { return false }
     switch health.state {
-    case .created: return health.isOccupied && !health.attemptIsUnderWay && health.networkIsUp
+    case .created where health.attemptIsUnderWay: return !health.isOccupied && health.attemptsWait
+    case .created: return health.isOccupied && health.networkIsUp
     case .connected: return !health.isOccupied
     case .disconnected where health.isOccupied:
       let isUnwanted = health.lastReason == .kicked && !health.reconnectsAfterKick
@@ -109,7 +111,8 @@ import Testing
       return health.networkIsUp && !staysDown
     // The end of what ends is told.
     case .disconnected: return !health.isEnding
-    case .reconnecting, .released: return false
+    case .reconnecting: return !health.isOccupied && health.attemptsWait
+    case .released: return false
     }
   }
 

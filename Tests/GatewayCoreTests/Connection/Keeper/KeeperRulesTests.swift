@@ -76,6 +76,22 @@ import Testing
     #expect(judgement.verdict == .wait(until: now + .seconds(30)))
   }
 
+  @Test func anAttemptThatWouldWaitForEverIsGivenUpAfterTheLingerTimeWhenNobodyUsesIt() {
+    func verdict(_ state: ConnectionState, unusedFor: Duration?, waits: Bool = true) -> Verdict {
+      self.verdict(state, ago: .seconds(100)) {
+        ($0.attemptIsUnderWay, $0.attemptsWait) = (true, waits)
+        ($0.hasLeases, $0.unleasedSince) = (unusedFor == nil, unusedFor.map { now - $0 })
+      }
+    }
+    for state in [ConnectionState.created, .reconnecting] {
+      #expect(verdict(state, unusedFor: nil) == .wait(until: nil))
+      #expect(verdict(state, unusedFor: .seconds(10)) == .wait(until: now + .seconds(20)))
+      #expect(verdict(state, unusedFor: .seconds(30), waits: false) == .wait(until: nil))
+    }
+    #expect(verdict(.created, unusedFor: .seconds(30)) == .act(.abandon(.idle)))
+    #expect(verdict(.reconnecting, unusedFor: .seconds(30)) == .act(.disconnect(.idle)))
+  }
+
   @Test func aKeptConnectionNeverLingers() {
     #expect(verdict(.connected, ago: .seconds(9_999)) { $0.isKeptAlways = true } == .wait(until: nil))
   }
