@@ -232,7 +232,10 @@ final class Connection {
   // MARK: - Orders by an administrator
 
   /// Whether an order concerns it: not a link that this host does not hold, unless it was told to keep that closed.
-  var takesOrders: Bool { !specification.isHeld || isOccupied || upkeep.notes.isRequestedDown }
+  var takesOrders: Bool { !specification.isHeld || isOccupied || isRequestedDown }
+
+  /// One keeps it closed.
+  var isRequestedDown: Bool { upkeep.notes.isRequestedDown }
 
   /// Lifts a hold and starts an attempt at once; of a link that this host does not hold, as soon as it does.
   func reconnect() throws(IllegalTransition) {

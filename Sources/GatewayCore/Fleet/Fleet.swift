@@ -112,6 +112,7 @@ final class Fleet {
     let agreement = FleetAgreement(
       specification, kind: connector.kind, lease: options.lease, adopt: options.adopt)
     if let known = members[place] {
+      if !specification.isHeld { known.link.lives.details.isIdle = false }
       known.link.adopt(agreement)
       known.holder?.adopt(agreement)
       // The holder's own connection keeps no history, whatever the upstream is to have.
@@ -227,21 +228,52 @@ final class Fleet {
   /// Takes part no more in what is not wanted: what this host holds of it is given to others first.
   func keep(_ isWanted: (FleetPlace) -> Bool) {
     for (place, member) in members where !isWanted(place) {
-      members[place] = nil
-      takeBack(member.link)
-      member.link.lives.stop()
-      member.holder?.leave("the fleet shares the upstream no longer")
-      member.link.roster.stop()
-      wait(for: [member], until: seams.time.now + Self.leaveLimit) { [weak self] in
-        let engine = member.link.engine
-        // Also where that could not be done in order.
-        if let self, members[place] == nil { onWant(place, false) }
-        engine.remove(member.link)
-        if let holder = member.holder { engine.remove(holder) }
-      }
+      part(from: member, of: place, "the fleet shares the upstream no longer")
     }
   }
 
+  private func part(from member: Member, of place: FleetPlace, _ why: String) {
+    members[place] = nil
+    takeBack(member.link)
+    member.link.lives.stop()
+    member.holder?.leave(why)
+    member.link.roster.stop()
+    wait(for: [member], until: seams.time.now + Self.leaveLimit) { [weak self] in
+      let engine = member.link.engine
+      // Also where that could not be done in order.
+      if let self, members[place] == nil { onWant(place, false) }
+      engine.remove(member.link)
+      if let holder = member.holder { engine.remove(holder) }
+    }
+  }
+
+  /// Takes part no more in what neither the configuration names nor programs of this host use, as soon as its durable sends
+  /// have their outcomes and no other host needs it there.
+  func review(_ isUsed: (FleetPlace) -> Bool) {
+    guard !isStopping, retirement == nil else { return }
+    for (place, member) in members {
+      let link = member.link
+      let isUnused = !isUsed(place) && link.box.isSettled && link.box.isEmpty
+      let mayHold = link.lives.details.mayHold
+      link.lives.details.isIdle = isUnused && mayHold
+      let isHolder = member.holder?.mayWrite == true
+      guard isUnused, link.roster.isDispensable(host, mayHold: mayHold, holds: isHolder) else { continue }
+      if isHolder { giveUp(place, member) } else { part(from: member, of: place, Self.nobodyUses) }
+    }
+  }
+
+  /// Gives a link up that no host uses any more, once what hosts that died have left is written.
+  private func giveUp(_ place: FleetPlace, _ member: Member) {
+    let link = member.link
+    link.engine.names(of: place.key(.adopted)) { [weak self] outcome in
+      guard let self, members[place]?.link === link, link.lives.details.isIdle, case .done(let left) = outcome,
+        left.isEmpty
+      else { return }
+      part(from: member, of: place, Self.nobodyUses)
+    }
+  }
+
+  private static let nobodyUses = "no program uses the upstream in that namespace any more"
   private static let leaveLimit: Duration = .seconds(5)
 
   /// Removes what the engine has of this host's durable sends, however long that is not reached.

@@ -90,6 +90,9 @@ final class FleetBox {
   /// Where each row is, is known.
   var isSettled: Bool { if case .settled = state { true } else { false } }
 
+  /// Nothing of this host is there, or is to be removed there.
+  var isEmpty: Bool { rows.isEmpty && leaving.names.isEmpty && unknown.isEmpty }
+
   private var life: UInt64? {
     switch state {
     case .absent, .withdrawn: nil

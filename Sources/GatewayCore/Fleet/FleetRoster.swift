@@ -240,6 +240,19 @@ final class FleetRoster {
       place: before.count, yields: !prefers && before.contains { hosts[$0]?.details.prefers == true })
   }
 
+  /// Whether a host whose programs do not use the upstream need take part no longer. One that may hold stays for hosts that
+  /// are not idle and were not taken for dead, and as long as no host has the link; the one that has it stays for all that
+  /// have not left, or the link would go round. One that may not hold could not have the link opened again: it stays for as
+  /// long as another host may hold.
+  func isDispensable(_ host: String, mayHold: Bool, holds: Bool) -> Bool {
+    guard let record, !hosts.isEmpty else { return false }
+    let others = hosts.filter { $0.key != host && !$0.value.isAdopted }.values
+    guard mayHold else { return !holds && others.allSatisfy { !$0.details.mayHold } }
+    let isOtherHolding = record.holder.map { !$0.isEmpty && $0 != host } == true && leaseLeft != .zero
+    guard holds || isOtherHolding else { return false }
+    return others.allSatisfy { $0.details.isIdle && (!holds || $0.details.isStopped) }
+  }
+
   /// Other hosts that may hold, have the settings of the fleet, and are not known to be dead.
   func heirs(of host: String) -> [String] {
     let agreement = record?.agreement ?? FleetAgreement()

@@ -10,6 +10,8 @@ struct FleetUnknownNames {
 
   init(_ told: FleetNames = FleetNames()) { self.told = told }
 
+  var isEmpty: Bool { told.isEmpty && unread.isEmpty && unkept.isEmpty }
+
   /// Looks at some that were told. Returns whether there are more.
   mutating func look(where isUnknown: (String) -> Bool) -> Bool {
     for name in told.takePortion() where isUnknown(name) { unread.insert(CommandID.Ordered(name)) }

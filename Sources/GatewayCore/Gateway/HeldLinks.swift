@@ -24,9 +24,13 @@ final class HeldLinks {
   }
 
   private func hold(_ place: FleetPlace) {
-    guard holds[place] == nil, let specification = upstreams.held(place.upstream, place.namespace),
-      let connection = upstreams.connection(for: specification)
-    else { return }
+    guard let specification = upstreams.held(place.upstream, place.namespace) else { return }
+    // One of an earlier part in the fleet has the connector of that.
+    if let old = upstreams.pool.existing(specification), old.connector !== fleet.holder(of: place)?.connector {
+      letGo(place)
+      try? old.release()
+    }
+    guard holds[place] == nil, let connection = upstreams.connection(for: specification) else { return }
     holds[place] = Hold(connection: connection, lease: connection.lease(.subscription))
     connection.hurry(.order)
   }
@@ -67,6 +71,17 @@ extension Upstreams {
     sends = FleetSends(fleet, relay)
     relay.outbox.copies = sends
     joinFleet()
+  }
+
+  /// Takes part no more in what neither the configuration nor a program of this host needs.
+  func reviewFleet() {
+    fleet?.review { place in
+      guard var specification = resolver.configured(place.upstream) else { return false }
+      if specification.namespace == place.namespace { return true }
+      specification.namespace = place.namespace
+      // A link that an administrator keeps closed stays so.
+      return connections(of: specification).contains { !$0.specification.isHeld || $0.isRequestedDown }
+    }
   }
 
   /// Takes part in what the configuration in force has of the fleet.

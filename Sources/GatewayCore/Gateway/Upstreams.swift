@@ -166,6 +166,7 @@ final class Upstreams {
   func tick() {
     look(at: Snapshot(pool.all, work, for: .configuration))
     histories.tick()
+    reviewFleet()
   }
 
   /// Looks at some of them in each turn.

@@ -249,6 +249,9 @@ struct FleetHostDetails: Equatable, Sendable {
   var isStopped = false
   /// It says that it lives when it is asked.
   var answers = false
+  /// Its programs do not use the upstream in that namespace, which its configuration does not name: it takes part for other
+  /// hosts alone.
+  var isIdle = false
   /// The version of its gatewayd, for people; empty where it says none.
   var release = ""
   /// Which process it is: another one of the same name has another; empty where it says none.
@@ -264,6 +267,7 @@ struct FleetHostDetails: Equatable, Sendable {
     fields.add("y", if: isReluctant)
     fields.add("s", if: isStopped)
     fields.add("a", if: answers)
+    fields.add("n", if: isIdle)
     // Daemons of before take no row without it.
     fields.add("r", FleetPosition.start.description)
     if !release.isEmpty { fields.add("g", release) }
@@ -283,7 +287,7 @@ struct FleetHostDetails: Equatable, Sendable {
     (release, instance) = (fields.text("g") ?? "", fields.text("i") ?? "")
     agreement = FleetAgreement(fields.text("d") ?? "")
     (prefers, isReluctant, isStopped) = (fields.has("p"), fields.has("y"), fields.has("s"))
-    answers = fields.has("a")
+    (answers, isIdle) = (fields.has("a"), fields.has("n"))
   }
 }
 
