@@ -38,10 +38,16 @@ final class SystemLookups: ConfigurationLookups {
     var facts = stat()
     guard fstat(descriptor, &facts) == 0 else { return SystemError.text(of: errno) }
     switch facts.st_mode & S_IFMT {
-    case S_IFREG: return nil
+    case S_IFREG: return demandsFiles && Self.isEmpty(descriptor) ? "it is empty" : nil
     case S_IFDIR: return SystemError.text(of: EISDIR)
     default: return "it is not a regular file"
     }
+  }
+
+  /// Asks for a byte: some file systems say the size zero of what they make up when it is read.
+  private static func isEmpty(_ descriptor: Int32) -> Bool {
+    var byte: UInt8 = 0
+    return read(descriptor, &byte, 1) == 0
   }
 
   /// Repeats a lookup with more room until its entry fits.

@@ -181,6 +181,39 @@ final class ConfigurationFilesTests {
     #expect(!check.isValid)
   }
 
+  /// What is wrong with `[fleet]` and these settings of its login, as a person's check has it.
+  private func checked(login: String) throws -> String {
+    try write("gatewayd.toml", "[fleet]\nname = \"f\"\nredis = [\"redis://r\"]\n" + login)
+    let files = ConfigurationFiles.only("\(folder)/gatewayd.toml")
+    let lookups = SystemLookups(demandsFiles: true)
+    return ConfigurationCheck(FileConfigurationLoader(files: files, lookups: lookups, urls: CurlURLReader())).complaints
+  }
+
+  @Test func checkNamesAnEmptyPasswordFileOfTheFleet() throws {
+    try write("password", "")
+    let login = "user = \"u\"\npassword_file = \"\(folder)/password\""
+    #expect(
+      try checked(login: login) == """
+        \(folder)/gatewayd.toml:5: fleet.password_file names "\(folder)/password", which cannot be read: it is empty
+
+        """)
+    try write("password", "hunter2")
+    #expect(try checked(login: login) == "")
+  }
+
+  @Test func checkNamesAUserOfTheFleetWithoutAPassword() throws {
+    #expect(
+      try checked(login: "user = \"u\"") == """
+        \(folder)/gatewayd.toml:4: fleet.user needs fleet.password_file or fleet.password_credential: without a \
+        password there is no login, and Redis takes this host for its default user
+
+        """)
+  }
+
+  @Test func checkTakesAUserOfTheFleetWhosePasswordSystemdPasses() throws {
+    #expect(try checked(login: "user = \"u\"\npassword_credential = \"word\"") == "")
+  }
+
   @Test func userFilesFollowTheEnvironment() {
     func files(_ environment: [String: String]) -> ConfigurationFiles { .user { environment[$0] } }
     let own = ConfigurationFiles(main: "/x/gatewayd/gatewayd.toml", folder: "/x/gatewayd/gatewayd.d")

@@ -81,9 +81,16 @@ extension ConfigurationBuilder {
         "fleet has both password_file and password_credential, but only one of them can be used", at: one)
     }
     checkFile("tls.ca", fleet.authorities?.path, origins, notes)
-    // Read at each connect, and so a daemon starts without it.
-    if lookups.demandsFiles, case .file(let path)? = fleet.password {
-      checkFile("password_file", path, origins, notes)
+    if lookups.demandsFiles { checkLogin(fleet, origins, notes) }
+  }
+
+  /// What is asked for at each connect, and so a daemon starts without it.
+  private func checkLogin(_ fleet: FleetOptions, _ origins: SettingOrigins, _ notes: ProblemNotes) {
+    if case .file(let path)? = fleet.password { checkFile("password_file", path, origins, notes) }
+    if let place = origins["user"], origins["password_file"] == nil, origins["password_credential"] == nil {
+      notes.note(
+        "fleet.user needs fleet.password_file or fleet.password_credential: without a password there is no login, and "
+          + "Redis takes this host for its default user", at: place)
     }
   }
 
@@ -107,9 +114,10 @@ public protocol ConfigurationLookups: AnyObject {
   /// The id of the group; nil when there is none of that name.
   func groupID(named name: String) -> UInt32?
   /// Why the file cannot be read, such as `Permission denied`; nil when it can, and nil when it does not exist, because
-  /// it may be made later, unless `demandsFiles`.
+  /// it may be made later, unless `demandsFiles`: then one that is empty cannot be used either.
   func obstacle(toReading path: String) -> String?
-  /// Whether files that are read later have to be there now, those with credentials too: for a check by a person.
+  /// Whether files that are read later have to be there now with something in them, those with credentials too: for a
+  /// check by a person.
   var demandsFiles: Bool { get }
 }
 
