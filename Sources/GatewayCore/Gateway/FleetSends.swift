@@ -83,6 +83,51 @@ final class FleetSends: OutboxCopies {
       entry.number, entry.row, relay.outbox.rows.isAfield(entry.number) ? .only : .spare)
   }
 
+  // MARK: - The end of the daemon
+
+  func finish(within limit: Duration, _ done: @escaping () -> Void) { finish(by: relay.timers.now + limit, done) }
+
+  private func finish(by deadline: MonotonicInstant, _ done: @escaping () -> Void) {
+    guard !waiting.isEmpty else { return done() }
+    guard relay.timers.now < deadline else { return bringHome(waiting.pairs.map(\.key).sorted()[...], done) }
+    relay.timers.after(.milliseconds(20)) { [weak self] in self?.finish(by: deadline, done) }
+  }
+
+  /// The fleet has not said that it has these: the disk gets them, a portion in each turn. Where the fleet has one all the same,
+  /// the next process finds it by its id in both, and knows it for one.
+  private func bringHome(_ numbers: ArraySlice<UInt64>, _ done: @escaping () -> Void) {
+    var (rest, undecided) = (numbers, numbers.count)
+    relay.timers.goOn { [weak self] in
+      for number in rest.prefix(Self.portion) {
+        self?.bringHome(number) {
+          undecided -= 1
+          if undecided == 0 { done() }
+        }
+      }
+      rest = rest.dropFirst(Self.portion)
+      return !rest.isEmpty
+    }
+  }
+
+  /// Sends that are brought home in one turn, at most.
+  private static let portion = 256
+
+  private func bringHome(_ number: UInt64, _ decided: @escaping () -> Void) {
+    // The fleet may have answered since.
+    guard let kept = waiting.removeValue(forKey: number), let record = relay.outbox.usage.record(number) else {
+      return decided()
+    }
+    let hasDisk = relay.outbox.rows.bringHome(record.snapshot) { problem in
+      kept(problem)
+      decided()
+    }
+    guard !hasDisk else { return }
+    kept(trouble(of: record.entry.target) ?? .late)
+    decided()
+  }
+
+  // MARK: - News
+
   private func heard(_ news: FleetBox.News, of place: FleetPlace) {
     switch news {
     case .boxed(let number):

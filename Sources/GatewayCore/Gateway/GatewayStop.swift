@@ -78,9 +78,20 @@ final class GatewayStop {
       if connection.state != .released { connection.shutDown() }
     }
     work.forEach(of: upstreams.pool.all, portion: Self.portion, for: .configuration, shutDown) { [relay] in
-      relay.outbox.close { done(relay.outbox.usage.total.count) }
+      Self.finishCopies(of: relay.outbox) {
+        relay.outbox.close { done(relay.outbox.usage.total.count) }
+      }
     }
   }
+
+  /// What is left goes to where copies are, where that is its home, and to the disk where nothing answers there.
+  private static func finishCopies(of outbox: Outbox, _ done: @escaping () -> Void) {
+    guard let copies = outbox.copies else { return done() }
+    copies.finish(within: copyLimit, done)
+  }
+
+  /// How long an answer from there is awaited.
+  private static let copyLimit: Duration = .seconds(1)
 
   /// Gives each connection its last chance. Thousands take tens of milliseconds: a portion of them in each turn, the
   /// first in this one; those whose turn has not come when the time is over have none. Meanwhile they are waited for

@@ -16,4 +16,7 @@ protocol OutboxCopies: AnyObject {
   /// An entry that lasts may not be sent for now, by others neither. What they had of it before is told as ever; there need
   /// be no copy of it that this host's disk has.
   func withhold(_ entry: OutboxEntry)
+  /// The daemon ends. What is to last, and is not kept here within that time, goes to the disk of this host, or where that
+  /// cannot be does not last; `done` is called once, when of all it is decided which.
+  func finish(within limit: Duration, _ done: @escaping () -> Void)
 }

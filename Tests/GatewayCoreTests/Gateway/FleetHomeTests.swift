@@ -1,0 +1,145 @@
+import Testing
+
+@testable import GatewayCore
+
+/// A host that keeps its durable sends in the fleet, over its ends in order and its restarts.
+@Suite struct FleetHomeTests {
+  private let fleet = FleetGateways()
+
+  /// Host `a` has the link and does not reach the server; `b` keeps its sends in the fleet.
+  private func begin(withDisk: Bool = true) {
+    fleet.start("a")
+    fleet.turn(by: .seconds(5))
+    fleet.accept("a")
+    fleet.durable = .fleet
+    // The one that holds would give the link to it otherwise.
+    fleet.hold = .never
+    start(withDisk: withDisk)
+    fleet.hosts["a"]?.upstream.channel.fail(.closed)
+    fleet.turn(by: .seconds(1))
+  }
+
+  private func start(withDisk: Bool = true) {
+    fleet.start("b", withDisk: withDisk)
+    fleet.turn(by: .seconds(5))
+  }
+
+  @discardableResult
+  private func send(_ event: String, _ more: String = "") -> JSONValue? {
+    let client = fleet.hosts["b"]?.client()
+    client?.call("send", #"{"upstream":"chat","event":"\#(event)"\#(more)}"#)
+    fleet.turn(by: .milliseconds(10))
+    return client?.readValues().last?["result"]
+  }
+
+  /// Ends `b` in order, and returns what its log says of sends.
+  private func stop() -> [String] {
+    let host = fleet.hosts["b"]
+    var isOver = false
+    host?.gateway.stop(reason: "test") { isOver = true }
+    fleet.turn(by: .seconds(10))
+    #expect(isOver)
+    let said = (host?.facts ?? []).compactMap { fact -> String? in
+      switch fact {
+      case .sendsKept(let count): "kept \(count)"
+      case .sendFailed(_, _, let outcome): outcome
+      default: nil
+      }
+    }
+    fleet.kill("b")
+    return said
+  }
+
+  /// The server takes the next attempt of `a`.
+  private func reachServer() {
+    for _ in 1...60 {
+      guard let channel = fleet.hosts["a"]?.upstream.channels.last, channel.isClosed || channel.isFailed else { break }
+      fleet.turn(by: .seconds(1))
+    }
+    fleet.accept("a")
+    fleet.turn(by: .seconds(15))
+  }
+
+  private var onDisk: [String] { fleet.disk("b")?.stored.map(\.message.event) ?? [] }
+  private var box: [String] { fleet.rows(.box(host: "b")) }
+
+  // MARK: - An end in order
+
+  @Test func anEndInOrderWhileTheFleetAnswersLeavesWhatWaitsThere() {
+    begin()
+    send("one")
+    #expect(stop() == ["kept 1"])
+    #expect(onDisk == [] && box == ["waiting"])
+    start()
+    reachServer()
+    #expect(fleet.written("a") == ["one []"])
+  }
+
+  @Test func anEndInOrderWhileTheFleetIsNotReachedBringsWhatWaitsToTheDisk() {
+    begin()
+    fleet.store.stop()
+    fleet.turn(by: .seconds(1))
+    send("one")
+    send("two", #","delivery":"durable""#)
+    #expect(stop() == ["kept 2"])
+    #expect(Set(onDisk) == ["one", "two"])
+    fleet.store.start()
+    start()
+    reachServer()
+    #expect(fleet.written("a").sorted() == ["one []", "two []"])
+    #expect(box == [])
+  }
+
+  @Test func anEndInOrderWhileTheFleetIsNotReachedSaysWhatItCouldNotKeepWithoutADisk() {
+    begin(withDisk: false)
+    fleet.store.stop()
+    fleet.turn(by: .seconds(1))
+    send("one")
+    let said = stop()
+    #expect(said.count == 1)
+    #expect(said.first?.hasPrefix("not stored: the fleet's Redis has not taken it in time") == true)
+  }
+
+  @Test func anEndInOrderDoesNotCountWhatAFullDiskDidNotTakeEither() {
+    begin()
+    fleet.store.stop()
+    fleet.turn(by: .seconds(1))
+    send("one")
+    fleet.disk("b")?.problem = StorageProblem(.full, "the disk is full")
+    #expect(stop() == ["not stored: the disk is full"])
+  }
+
+  @Test func whatTheFleetHasOfASendThatCameToTheDiskAtAnEndInOrderIsThatSend() throws {
+    begin()
+    fleet.store.stop()
+    fleet.turn(by: .seconds(1))
+    send("one")
+    _ = stop()
+    let entry = try #require(fleet.disk("b")?.stored.first)
+    // Redis was slow, and has taken it all the same.
+    fleet.store.set(fleet.place.key(.box(host: "b")), entry.id, FleetBoxRow.waiting(entry.row).bytes)
+    fleet.store.start()
+    start()
+    reachServer()
+    #expect(fleet.written("a") == ["one []"])
+    #expect(box == [])
+  }
+
+  @Test func whatOthersWroteOfASendThatCameToTheDiskAtAnEndInOrderIsNotWrittenAgain() throws {
+    begin()
+    fleet.store.stop()
+    fleet.turn(by: .seconds(1))
+    send("one")
+    _ = stop()
+    let entry = try #require(fleet.disk("b")?.stored.first)
+    fleet.store.set(fleet.place.key(.box(host: "b")), entry.id, FleetBoxRow.waiting(entry.row).bytes)
+    fleet.store.start()
+    fleet.turn(by: .seconds(60))
+    reachServer()
+    #expect(fleet.written("a") == ["one []"])
+    start()
+    fleet.turn(by: .seconds(15))
+    #expect(fleet.written("a") == ["one []"])
+    #expect(fleet.disk("b")?.stored.map { $0.state.rawValue } == ["sent"])
+  }
+}
