@@ -95,15 +95,21 @@ extension OutboxRelay {
   /// Takes in what another life of this host accepted, and its disk does not know. `done` hears, at once or later, what became
   /// of that; of one that is being taken in already whoever asked first does.
   func adopt(_ copy: OutboxEntry, _ done: @escaping (Adoption) -> Void) {
-    if let record = outbox.record(copy.id) {
-      guard record.line != nil else { return done(.ended) }
-      tellCopies(of: record)
-      return done(.waiting)
+    let known = outbox.record(copy.id)
+    if let known {
+      guard known.line == nil else {
+        tellCopies(of: known)
+        return done(.waiting)
+      }
+      guard copy.number > known.entry.number else { return done(.ended) }
+    } else if !outbox.isUnknown(copy.id) {
+      return
     }
-    guard outbox.isUnknown(copy.id) else { return }
     guard outbox.rows.canBeKept(copy.target) else {
       return done(.unkept(outbox.rows.unavailability(of: copy.target) ?? .none))
     }
+    // What had ended was sent again, and the disk had not heard of that when the daemon died.
+    if let known { outbox.purge(known) { _ in } }
     var entry = copy
     entry.number = numberAgain(entry.number)
     outbox.addFound(entry) { [reference] record, problem, isAwaited in

@@ -142,4 +142,48 @@ import Testing
     #expect(fleet.written("a") == ["one []"])
     #expect(fleet.disk("b")?.stored.map { $0.state.rawValue } == ["sent"])
   }
+
+  // MARK: - Keys
+
+  private static let keyed = #","delivery":"durable","key":"order""#
+
+  @Test func theKeyOfASendThatHasItsOutcomeCountsOverARestart() {
+    begin()
+    send("one", Self.keyed)
+    #expect(onDisk == [])
+    reachServer()
+    #expect(fleet.written("a") == ["one []"])
+    fleet.kill("b")
+    start()
+    #expect(send("one", Self.keyed)?["duplicate"]?.boolValue == true)
+    fleet.turn(by: .seconds(15))
+    #expect(fleet.written("a") == ["one []"])
+    #expect(box == [])
+  }
+
+  @Test func aSendWithoutAKeyComesToNoDiskWithItsOutcome() {
+    begin()
+    send("one", #","delivery":"durable""#)
+    reachServer()
+    #expect(fleet.written("a") == ["one []"])
+    #expect(fleet.disk("b")?.written == 0)
+  }
+
+  @Test func aSendWithAKeyThatIsSentAgainIsNotLostWithADaemonThatDiesBeforeTheDiskKnows() {
+    begin()
+    send("one", Self.keyed)
+    fleet.hosts["b"]?.client().call("outbox.cancel", #"{"upstream":"chat"}"#)
+    fleet.turn(by: .milliseconds(10))
+    #expect(fleet.disk("b")?.stored.map { $0.state.rawValue } == ["cancelled"])
+    fleet.disk("b")?.problem = StorageProblem(.full, "the disk is full")
+    fleet.hosts["b"]?.client().call("outbox.retry", #"{"upstream":"chat"}"#)
+    fleet.turn(by: .seconds(1))
+    #expect(box == ["waiting"] && fleet.disk("b")?.stored.count == 1)
+    fleet.kill("b")
+    fleet.disk("b")?.problem = nil
+    start()
+    reachServer()
+    #expect(fleet.written("a") == ["one []"])
+    #expect(box == [])
+  }
 }

@@ -78,7 +78,9 @@ final class OutboxRows {
         if problem == nil { self?.note(.remove(old)) }
         done(problem)
       }
-    case .update(let snapshot) where afield.contains(snapshot.number): done(nil)
+    case .update(let snapshot) where afield.contains(snapshot.number):
+      noteAfield(snapshot)
+      done(nil)
     case .remove(let number) where afield.remove(number) != nil: done(nil)
     case .add, .replace, .update, .remove, .shift: store?.commit(change, done)
     }
@@ -104,6 +106,14 @@ final class OutboxRows {
     return true
   }
 
+  /// An entry that is on no disk has changed. With its outcome there is no copy of it any more: what has a key is on the disk
+  /// from then on.
+  private func noteAfield(_ snapshot: OutboxChange.Snapshot) {
+    guard snapshot.entry.key != nil, snapshot.entry.state.isFinal, let store else { return }
+    afield.remove(snapshot.number)
+    store.note(.add(snapshot))
+  }
+
   private func keep(_ entry: OutboxEntry, _ done: @escaping (StorageProblem?) -> Void) {
     afield.insert(entry.number)
     copies?.keep(entry) { [weak self] problem in
@@ -115,7 +125,7 @@ final class OutboxRows {
   /// A change that is not awaited.
   func note(_ change: OutboxChange) {
     switch change {
-    case .update(let snapshot) where afield.contains(snapshot.number): break
+    case .update(let snapshot) where afield.contains(snapshot.number): noteAfield(snapshot)
     case .remove(let number) where afield.remove(number) != nil: break
     case .add, .replace, .update, .remove, .shift: store?.note(change)
     }
