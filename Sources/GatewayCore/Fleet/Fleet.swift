@@ -147,6 +147,7 @@ final class Fleet {
       made.version = { [link] in link.roster.version(own.versions) }
       made.rank = { [link] in link.roster.rank(of: link.host, prefers: link.lives.details.prefers) }
       link.onDown = { [weak made] in made?.otherClosed() }
+      link.isOwnTerm = { [weak made] in made?.lease.own == $0 }
       made.abstains = abstains
       made.publisher.historyLimit = settings.history.events
       holder = made

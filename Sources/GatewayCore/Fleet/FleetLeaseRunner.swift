@@ -60,8 +60,12 @@ final class FleetLeaseRunner {
     tell(.leave)
   }
 
-  /// What this host has to have like the others is another now.
-  func adopt(_ agreement: FleetAgreement) { settings.agreement = agreement }
+  /// What this host has to have like the others is another now. Where it holds they are to hear that at once.
+  func adopt(_ agreement: FleetAgreement) {
+    guard agreement != settings.agreement else { return }
+    settings.agreement = agreement
+    tell(.news)
+  }
 
   /// This host has another name from now on, by which it holds nothing.
   func rename(_ host: String) {
@@ -133,12 +137,14 @@ final class FleetLeaseRunner {
     let sent = timers.now
     var step = FleetBeat(place: place, own: own, agreement: settings.agreement, run: engine.server?.run ?? "")
     onBeat(&step)
-    engine.run(step) { [weak self] outcome in
+    engine.run(step) { [weak self, said = step.agreement] outcome in
       guard let self, self.own == own else { return }
       switch outcome {
       case .done(let beaten):
         let isLate = timers.now - sent > settings.lease / 2
         tell(.beaten)
+        // Another one was adopted while the beat was on its way.
+        if said != settings.agreement { tell(.news) }
         onBeaten(beaten, isLate)
         if !beaten.next.isEmpty, beaten.next != settings.host {
           leave(beaten.next == "*" ? "another host is to have it" : "\(beaten.next) is to have it")

@@ -24,6 +24,8 @@ final class FleetLink {
   private let formerNames: FleetFormerNames
   /// Why it can take no part: it has other settings than the fleet, or may not do what every host has to.
   private(set) var objection: UpstreamFailure?
+  /// Whether that is a term in which this process holds: what it has counts then, and it has nothing against itself.
+  var isOwnTerm: (FleetOwn) -> Bool = { _ in false }
   /// Told once, when an attempt that has failed may go well now.
   var onWay: () -> Void = {}
   /// The link to the server was closed, by whatever host had it.
@@ -194,12 +196,15 @@ final class FleetLink {
       explained(UpstreamFailure(.fleet, $0.sentence(of: engine.server?.address ?? "the fleet's server")))
     }
     let before = objection
-    objection = refused ?? roster.record.flatMap { settings.objection(to: $0) }
+    objection = refused ?? roster.record.flatMap { ownsTerm(of: $0) ? nil : settings.objection(to: $0) }
     if objection != nil { return object() }
     if roster.isTermOver { channel?.holderIsSilent() }
     channel?.lifeBegan()
     if before != nil { tellWay() }
   }
+
+  /// What the record has of the fleet's settings is what this host itself has said, perhaps with earlier ones.
+  private func ownsTerm(of record: FleetLeaseRecord) -> Bool { record.own.map(isOwnTerm) ?? false }
 
   /// Says that this host lives, where it was asked since the last look.
   private func answer() {

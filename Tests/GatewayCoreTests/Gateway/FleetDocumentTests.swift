@@ -91,9 +91,35 @@ import Testing
     fleet.adopt = .seconds(40)
     fleet.start("b")
     fleet.turn(by: .seconds(5))
-    func warning(_ host: String) -> String? { status(host)["daemon"]?["fleet"]?["warning"]?.stringValue }
     #expect(warning("a") == nil)
     #expect(warning("b")?.hasPrefix("b and the fleet disagree about fleet.adopt; ") == true)
+  }
+
+  /// What `status` warns of at a host.
+  private func warning(_ host: String) -> String? { status(host)["daemon"]?["fleet"]?["warning"]?.stringValue }
+
+  @Test func aHolderThatIsReloadedWithAnotherURLDoesNotAccuseItselfAndTheOthersHearOfItAtOnce() {
+    fleet.startTwo()
+    let before = fleet.store.text(fleet.place.key(.lease), "config")
+    fleet.hosts["a"]?.reload { $0.upstreams["chat"]?.url.host = "other.example" }
+    fleet.turn(by: .milliseconds(10))
+    #expect(fleet.store.text(fleet.place.key(.lease), "config") != before)
+    fleet.accept("a")
+    for _ in 0..<30 {
+      #expect(warning("a") == nil)
+      fleet.turn(by: .milliseconds(100))
+    }
+    #expect(connections("a", .follower).first?["state"]?.stringValue == "connected")
+    #expect(warning("b")?.hasPrefix("b and the fleet disagree about upstream.chat.url; ") == true)
+  }
+
+  @Test func aHostThatHeldInAnEarlierProcessWithOtherSettingsDisagreesWithThese() {
+    fleet.startTwo()
+    fleet.kill("a")
+    fleet.adopt = .seconds(40)
+    fleet.start("a")
+    fleet.turn(by: .seconds(2))
+    #expect(warning("a")?.hasPrefix("a and the fleet disagree about fleet.adopt; ") == true)
   }
 
   @Test func theLinkCountsWhatItCarriesAlsoWithoutProgramsOfItsHost() throws {
