@@ -31,7 +31,12 @@ struct ConnectionRecord {
   /// Nothing needs it any more, though it was tried in vain until now: the time in which it is down ends with that.
   mutating func endedUnneeded() { isUnneeded = true }
 
-  /// A state was entered. `isUnneeded`: it was ended last because nothing needed it.
+  /// It is to stay down, and counts as such from now on where nothing has missed it before.
+  mutating func closedByOrder(_ time: any TimeSource) {
+    if downSince != nil, isUnneeded { downSince = time.wallMilliseconds }
+  }
+
+  /// A state was entered. `isUnneeded`: nothing needs it, and no order has ended it.
   mutating func moved(to state: ConnectionState, isUnneeded: Bool, _ time: any TimeSource) {
     (since, sinceWall) = (time.now, time.wallMilliseconds)
     if downSince == nil { self.isUnneeded = isUnneeded }

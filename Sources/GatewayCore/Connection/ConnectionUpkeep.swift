@@ -61,7 +61,8 @@ final class ConnectionUpkeep {
 
   /// A state was entered.
   func moved(to state: ConnectionState) {
-    record.moved(to: state, isUnneeded: notes.lastFailure?.reason == .idle, context.time)
+    let isUnneeded = !connection.isOccupied && notes.lastFailure?.reason.isOrder != true
+    record.moved(to: state, isUnneeded: isUnneeded, context.time)
   }
 
   /// Nothing needs it any more, and it is closed.
@@ -94,6 +95,7 @@ final class ConnectionUpkeep {
 
   /// The connection is about to be closed by us; `holding`: and stays down until an administrator says otherwise.
   func closing(_ failure: UpstreamFailure, holding: Bool) {
+    if failure.reason.isOrder, notes.lastFailure?.reason.isOrder != true { record.closedByOrder(context.time) }
     notes.lastFailure = failure
     if holding { notes.isRequestedDown = true }
     notes.schedule.endedOnPurpose(at: context.time.now)

@@ -115,6 +115,42 @@ import Testing
     }
   }
 
+  /// Its link was lost while it lingered, or it was closed because nothing used it.
+  @Test(arguments: [true, false])
+  func whatNothingUsedIsDownSinceItWasDisconnectedByOrderAndNotForAllThatTime(_ isLost: Bool) {
+    let harness = GatewayHarness()
+    let (client, root) = (harness.client(), harness.client(uid: 0))
+    func connection() -> JSONValue? { result(root.call("status"))?["connections"]?.elements?.first }
+    client.call("subscribe", #"{"upstream":"chat","subscription":"s"}"#)
+    harness.upstream.channel.accept()
+    client.call("unsubscribe", #"{"subscription":"s"}"#)
+    if isLost { harness.upstream.channel.fail(.closed) }
+    for _ in 0..<600 where connection()?["state"]?.stringValue == "connected" { harness.pass(.seconds(1)) }
+    #expect(connection()?["reason"]?.stringValue == (isLost ? "closed" : "idle"))
+    harness.pass(.seconds(25))
+    let ordered = harness.time.wallMilliseconds
+    for _ in 0..<2 {
+      root.call("disconnect", #"{"upstream":"chat"}"#)
+      #expect(connection()?["reason"]?.stringValue == "requested")
+      #expect(connection()?["down_since"]?.integerValue == Int(ordered))
+      harness.pass(.seconds(1))
+    }
+  }
+
+  @Test func whatWasLostWhileNothingUsedItIsDownSinceItIsUsedAgain() {
+    let harness = GatewayHarness()
+    let client = harness.client()
+    client.call("subscribe", #"{"upstream":"chat","subscription":"s"}"#)
+    harness.upstream.channel.accept()
+    client.call("unsubscribe", #"{"subscription":"s"}"#)
+    harness.upstream.channel.fail(.closed)
+    harness.pass(.seconds(20))
+    client.call("subscribe", #"{"upstream":"chat"}"#)
+    client.read()
+    let connection = result(client.call("status"))?["connections"]?.elements?.first
+    #expect(connection?["down_since"]?.integerValue == Int(harness.time.wallMilliseconds))
+  }
+
   @Test func downSinceIsNotMovedByAttempts() {
     let (harness, client) = down()
     let start = harness.time.wallMilliseconds

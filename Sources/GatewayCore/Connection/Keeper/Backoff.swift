@@ -91,6 +91,9 @@ extension DownReason {
     }
   }
 
+  /// Whether it was ordered, and holds until that is taken back.
+  var isOrder: Bool { self == .requested || self == .draining }
+
   /// Whether what was written to a link may be why it ended so: a server that a message breaks hangs up, falls silent or
   /// talks nonsense. What the fleet, the network or we ended, no message did.
   var mayBeCausedByMessage: Bool { isFailure && self != .fleet }
