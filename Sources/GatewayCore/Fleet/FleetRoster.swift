@@ -152,7 +152,7 @@ final class FleetRoster {
     isTermOver = recordSince.map { asked - $0 > lease + grace } ?? false
     // Its beat is heard of more often than its row.
     if let last = record?.sight, let own = seen.own, last.own == seen.sight.own, last.beat != seen.sight.beat {
-      silence.hear(own.host, at: timers.now)
+      silence.hear(own.host, since: lookAsked ?? asked, at: timers.now)
     }
     (record, lastRecord, lookAsked) = (seen, seen, asked)
     engine.note(hosts: Int(clamping: seen.hosts ?? 0), of: place)
@@ -208,7 +208,7 @@ final class FleetRoster {
     hosts.isEmpty ? Int(clamping: lastRecord?.hosts ?? 0) : hosts.keys.count { isAlive($0) != false }
   }
 
-  /// How long ago a host was heard; nil where it never was.
+  /// How long ago a host was heard, at most: what it says is seen at the next look. Nil where it never was.
   func silence(of name: String) -> Duration? { silence.heard(name).map { timers.now - $0 } }
 
   /// How long the holder's lease lasts without another beat, as far as it was seen; nil where no host holds, or where this

@@ -4,7 +4,9 @@ struct FleetSilence: Equatable, Sendable {
     var life: UInt64
     var beat: UInt64?
     var since: MonotonicInstant
-    /// When it was heard last: when it was seen to change. Nil where it never was.
+    /// When it was looked at last.
+    var seen: MonotonicInstant
+    /// It has said something then, or later: when it was looked at last before it was seen to change. Nil where it never was.
     var heard: MonotonicInstant?
   }
 
@@ -21,19 +23,20 @@ struct FleetSilence: Equatable, Sendable {
       let last = sights[host]
       if let last, last.life == row.life, last.beat == row.beat {
         if !row.isAdopted, last.since + adopt <= now { silent.append(host) }
+        sights[host]?.seen = now
       } else {
-        let heard = row.isAdopted ? last?.heard : last == nil ? nil : now
-        sights[host] = Sight(life: row.life, beat: row.beat, since: now, heard: heard)
+        let heard = row.isAdopted ? last?.heard : last.map { max($0.seen, $0.heard ?? $0.seen) }
+        sights[host] = Sight(life: row.life, beat: row.beat, since: now, seen: now, heard: heard)
       }
     }
     return silent.sorted()
   }
 
-  /// A host was heard elsewhere.
-  mutating func hear(_ host: String, at now: MonotonicInstant) {
-    guard sights[host]?.beat != nil else { return }
+  /// A host was heard elsewhere, since an earlier look there.
+  mutating func hear(_ host: String, since look: MonotonicInstant, at now: MonotonicInstant) {
+    guard let sight = sights[host], sight.beat != nil else { return }
     sights[host]?.since = now
-    sights[host]?.heard = now
+    sights[host]?.heard = max(look, sight.heard ?? look)
   }
 
   /// A host is being adopted: it is looked at anew.
@@ -46,7 +49,7 @@ struct FleetSilence: Equatable, Sendable {
     return sight.heard == nil ? nil : true
   }
 
-  /// When a host was heard last, also where it was adopted since; nil where it never was.
+  /// A host has said something then, or later, also where it was adopted since; nil where it never was heard.
   func heard(_ host: String) -> MonotonicInstant? { sights[host]?.heard }
 
   /// The engine was away: none of them could be heard.

@@ -98,6 +98,24 @@ import Testing
     #expect(roster.silence(of: "b") == .seconds(91))
   }
 
+  /// What it has said between two looks was said before its end, and not when the second one sees it.
+  @Test func aHolderThatWasKilledIsNotSaidToHaveBeenHeardInTheMomentInWhichSomebodyAsks() {
+    let own = scene.take("b")
+    join("b")
+    look()
+    alive("b")
+    scene.run(FleetBeat(place: scene.place, own: own))
+    scene.turn(by: .seconds(2))
+    let killed = scene.time.now
+    scene.turn(by: .milliseconds(3_400))
+    scene.take("c")
+    scene.turn(by: .milliseconds(600))
+    look()
+    let silence = roster.silence(of: "b") ?? .zero
+    #expect(silence >= scene.time.now - killed && silence <= .seconds(6))
+    #expect(roster.isAlive("b") == true)
+  }
+
   @Test func aHostThatWasStoppedInOrderIsNotAliveUntilItsNextProcessIs() {
     join("b")
     look()
