@@ -13,7 +13,7 @@ public struct ConfigurationChange: Equatable, Sendable {
   /// `changed`.
   let tables: [String]
 
-  /// The tables that take effect only when the daemon is started again, and are others than those that it was started with.
+  /// The settings that take effect only when the daemon is started again, and are others than those that it was started with.
   public let needsRestart: [String]
 
   /// - Parameter start: what the daemon was started with; nil: `old`.
@@ -53,9 +53,37 @@ struct StartSettings: Equatable, Sendable {
     (socket, state, fleet) = (configuration.socket, configuration.state, configuration.fleet)
   }
 
-  /// The names of their tables.
-  fileprivate func differences(from other: StartSettings) -> [String] {
-    [("socket", socket != other.socket), ("state", state != other.state), ("fleet", fleet != other.fleet)]
-      .filter(\.1).map(\.0)
+  /// The names of the settings, such as `fleet.grace`.
+  func differences(from other: StartSettings) -> [String] {
+    Self.settings.filter { !$0.isSame(self, other) }.map(\.name)
   }
+
+  private struct Named: Sendable {
+    let name: String
+    let isSame: @Sendable (StartSettings, StartSettings) -> Bool
+  }
+
+  private static func named<Value: Equatable & Sendable>(
+    _ name: String, _ path: KeyPath<StartSettings, Value> & Sendable
+  ) -> Named {
+    Named(name: name) { $0[keyPath: path] == $1[keyPath: path] }
+  }
+
+  private static let settings = [
+    named("socket.path", \.socket.path), named("socket.mode", \.socket.mode), named("socket.group", \.socket.group),
+    named("state.path", \.state.path), named("fleet.name", \.fleet.name), named("fleet.redis", \.fleet.redis),
+    named("fleet.user", \.fleet.user), named("fleet.password_file", \.fleet.passwordFile),
+    named("fleet.password_credential", \.fleet.passwordCredential), named("fleet.tls.ca", \.fleet.authorities),
+    named("fleet.host", \.fleet.host), named("fleet.hold", \.fleet.hold), named("fleet.lease", \.fleet.lease),
+    named("fleet.grace", \.fleet.grace), named("fleet.adopt", \.fleet.adopt), named("fleet.yield", \.fleet.yield),
+    named("fleet.durable", \.fleet.durable), named("fleet.copies", \.fleet.copies),
+  ]
+
+  /// All of them.
+  static let names = settings.map(\.name)
+}
+
+extension FleetOptions {
+  fileprivate var passwordFile: String? { if case .file(let path)? = password { path } else { nil } }
+  fileprivate var passwordCredential: String? { if case .credential(let name)? = password { name } else { nil } }
 }

@@ -244,6 +244,9 @@ public final class Gateway {
     }
   }
 
+  /// The settings in force that are used from the next start of the daemon on.
+  var needsRestart: [String] { StartSettings(configuration).differences(from: startSettings) }
+
   /// What was allowed when it began may not be any more: that is looked at before anything is done with new settings
   /// for programs that may not. Thousands of connections get their settings in later turns, and what depends on these
   /// follows.

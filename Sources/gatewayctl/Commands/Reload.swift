@@ -20,8 +20,13 @@ enum ReloadCommand: Subcommand {
       let takesLinks = RawJSONObject(result)?["takes_links"] == Array("true".utf8)
       let links = takesLinks ? "; this host takes links of its fleet again" : ""
       try context.confirm(result, "the configuration was read again; \(what)\(links)")
-      for table in changed where ["[socket]", "[state]", "[fleet]"].contains(table) {
-        context.diagnostics.error("\(table) is used from the next start of the daemon on; restart it")
+      let waiting = (RawJSONObject(result)?.elements("restart") ?? []).compactMap {
+        try? JSONValue.parse($0.span.bytes).stringValue
+      }
+      if !waiting.isEmpty {
+        let verb = waiting.count == 1 ? "is" : "are"
+        context.diagnostics.error(
+          "\(waiting.joined(separator: ", ")) \(verb) used from the next start of the daemon on; restart it")
       }
       return .done
     case .failure(let error) where error.kind == .invalidParams:

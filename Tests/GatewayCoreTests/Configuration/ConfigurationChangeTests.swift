@@ -55,11 +55,33 @@ struct ConfigurationChangeTests {
     func change(_ old: Configuration, _ new: Configuration) -> ConfigurationChange {
       ConfigurationChange(from: old, to: new, startedWith: StartSettings(start))
     }
-    #expect(change(start, other).needsRestart == ["fleet"])
+    #expect(change(start, other).needsRestart == ["fleet.host"])
     // It still waits.
-    #expect(change(other, other).needsRestart == ["fleet"])
+    #expect(change(other, other).needsRestart == ["fleet.host"])
     let restored = change(other, start)
     #expect(restored.names == ["[fleet]"] && restored.needsRestart == [])
+  }
+
+  @Test func everySettingThatIsReadOnlyAtTheStartIsNamed() {
+    let socket = Setting<SocketSettings>.declared.map { "socket.\($0.name)" }
+    let state = Setting<StateSettings>.declared.map { "state.\($0.name)" }
+    let fleet = Setting<FleetOptions>.declared.map { "fleet.\($0.name)" }
+    #expect(StartSettings.names.sorted() == (socket + state + fleet).sorted())
+  }
+
+  @Test func aReloadThatPutsTheOldSettingsBackAsksForNoRestart() {
+    let harness = GatewayHarness()
+    let root = harness.client(uid: 0)
+    func reload(_ grace: Duration) -> [String?]? {
+      var configuration = harness.gateway.configuration
+      configuration.fleet.grace = grace
+      harness.loader.next = .success(configuration)
+      return HarnessClient.values(root.call("reload")).last?["result"]?["restart"]?.elements?.map(\.stringValue)
+    }
+    let before = harness.gateway.configuration.fleet.grace
+    #expect(reload(.seconds(20)) == ["fleet.grace"])
+    #expect(reload(.seconds(20)) == ["fleet.grace"])
+    #expect(reload(before) == nil)
   }
 
   static let tables: [(String, @Sendable (inout Configuration) -> Void)] = [
@@ -78,6 +100,6 @@ struct ConfigurationChangeTests {
     let change = change(edit)
     #expect(change.tables == [table])
     #expect(change.names == ["[\(table)]"])
-    #expect(change.needsRestart == (["socket", "state"].contains(table) ? [table] : []))
+    #expect(change.needsRestart == (["socket": ["socket.mode"], "state": ["state.path"]][table] ?? []))
   }
 }

@@ -222,6 +222,15 @@ import Testing
         """)
     let good = try run(["reload"]) { $0.reply(try $0.call("reload"), #"{"changed":["log"]}"#) }
     #expect(good == .init(status: 0, output: #"{"changed":["log"]}"# + "\n", errors: ""))
+    let back = try run(["reload"]) { $0.reply(try $0.call("reload"), #"{"changed":["[fleet]"]}"#) }
+    #expect(back.errors == "")
+    let waiting = #"{"changed":["[fleet]"],"restart":["socket.mode","fleet.grace"]}"#
+    let other = try run(["reload"]) { $0.reply(try $0.call("reload"), waiting) }
+    #expect(
+      other.errors == """
+        gatewayctl: socket.mode, fleet.grace are used from the next start of the daemon on; restart it
+
+        """)
   }
 
   @Test func listsAreOneObjectPerLine() throws {

@@ -142,7 +142,7 @@ struct JournalFactTests {
     #expect(
       lines(.reloaded(ConfigurationChange(from: old, to: new))) == [
         "notice configuration reloaded changed=[socket],[log],[state]",
-        "warning some changes of the configuration wait for a restart restart=socket,state",
+        "warning some changes of the configuration wait for a restart restart=socket.path,state.path",
       ])
   }
 

@@ -4,6 +4,8 @@ struct ReloadCall: LocalCall {
     "reload", "Reads the configuration again; a mistake in it changes nothing.", right: .admin,
     result: .object([
       .always("changed", .list(.text), "What is different now."),
+      .sometimes(
+        "restart", .list(.text), "Settings that are used from the next start of the daemon on; not there without any."),
       .sometimes("takes_links", .boolean, "This host had left its fleet's links to others, and takes them again."),
     ]))
 
@@ -19,6 +21,13 @@ struct ReloadCall: LocalCall {
         out.beginArray()
         changed.forEach { out.string($0) }
         out.endArray()
+        let waiting = gateway.needsRestart
+        if !waiting.isEmpty {
+          out.key("restart")
+          out.beginArray()
+          waiting.forEach { out.string($0) }
+          out.endArray()
+        }
         guard hadLeft else { return }
         out.key("takes_links")
         out.bool(true)
