@@ -202,3 +202,45 @@ async def test_a_right_that_is_given_back_is_not_said_to_be_missing_where_anothe
     await hosts[0].until(lambda status: fleet(status)["redis"]["state"] == "working", "it to be well", SOON)
     await works(hosts[0])
     assert "refuses an upstream nothing any more" in hosts[0].text()
+
+
+async def two_hosts(daemons, chat, server, folder, **second):
+    """Of which the first has the link, with users of their own: the Redis and the hosts."""
+    redis = await server()
+    password = folder / "password"
+    password.write_text("p")
+    hosts = []
+    for name, settings in (("a", {}), ("b", second)):
+        await redis.command("ACL", "SETUSER", name, "on", ">p", "~*", "+@all")
+        hosts.append(await daemons(configuration(
+            chat, redis.url, host=name, user=name, password_file=str(password), adopt="3s", grace="2s", **settings)))
+        await works(hosts[-1])
+    return redis, hosts
+
+
+async def test_a_holder_that_may_not_read_what_the_hosts_say_does_not_keep_the_link(daemons, chat, server, folder):
+    redis, hosts = await two_hosts(daemons, chat, server, folder)
+    await redis.command("ACL", "SETUSER", "a", "-xread")
+    # What waits is answered yet, and what follows is refused.
+    await works(hosts[1])
+    await holder(hosts[1:])
+    await works(hosts[1])
+    assert "what the hosts say cannot be read" in hosts[0].text()
+    await redis.command("ACL", "SETUSER", "a", "+xread")
+    await works(hosts[0])
+
+
+async def test_hosts_are_told_that_the_holder_may_not_read_what_they_say_where_no_other_may_hold(
+        daemons, chat, server, folder, ctl):
+    redis, hosts = await two_hosts(daemons, chat, server, folder, hold="never")
+    await redis.command("ACL", "SETUSER", "a", "-xread")
+    await works(hosts[1])
+    await hosts[1].until(
+        lambda status: any("what the hosts say cannot be read" in (one.get("detail") or "")
+                           for one in status["connections"]), "the follower to be told", SOON)
+    assert (await ctl(hosts[1], "status", "--check", "chat")).code != 0
+    await hosts[0].until(
+        lambda status: all(one["state"] != "connected" for one in status["connections"]), "no link", SOON)
+    await redis.command("ACL", "SETUSER", "a", "+xread")
+    for host in hosts:
+        await works(host)

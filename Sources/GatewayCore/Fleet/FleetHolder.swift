@@ -10,6 +10,7 @@ final class FleetHolder {
   private let runner: FleetLeaseRunner
   private let hosts: FleetHosts
   private let reach: FleetReach
+  private let upReading: FleetUpReading
   private let drain: FleetDrain
   private let adoption: FleetAdoption
   let publisher: FleetPublisher
@@ -44,7 +45,7 @@ final class FleetHolder {
   var onWant: (Bool) -> Void = { _ in }
   /// The link to the server must not write another byte.
   var onCut: () -> Void = {}
-  /// The lease is given away because the server is not reached.
+  /// The lease is given away because the server is not reached, or what the hosts say cannot be read.
   var onYield: () -> Void = {}
   /// It is taken, or given up.
   var onReport: (FleetReport) -> Void {
@@ -79,6 +80,7 @@ final class FleetHolder {
     runner = FleetLeaseRunner(settings, engine: engine, timers: timers, random: random, tops: tops)
     hosts = FleetHosts(settings, engine: engine, timers: timers)
     reach = FleetReach(patience: settings.yield, timers: timers)
+    upReading = FleetUpReading(settings, engine: engine, timers: timers)
     publisher = FleetPublisher(settings.place, engine: engine, timers: timers, grace: settings.grace)
     adoption = FleetAdoption(settings.place, engine: engine, timers: timers)
     drain = FleetDrain(timers: timers)
@@ -91,7 +93,9 @@ final class FleetHolder {
     publisher.onFenced = { [weak self] in self?.runner.tell(.fenced) }
     publisher.onDoubt = { [weak self] in self?.lookAtTerm() }
     publisher.onTaken = { [weak self] in self?.paceServer() }
-    reach.onYield = { [weak self] in self?.yield() ?? true }
+    reach.onYield = { [weak self] in self?.yield("it does not reach the server, and another host may") ?? true }
+    upReading.isHolding = { [weak self] in self.map { $0.runner.isHolding && $0.mayWrite } ?? false }
+    upReading.onFailure = { [weak self] in self?.cannotRead($0) ?? true }
     drain.isQuiet = { [weak self] in self?.isDrained ?? true }
     drain.onEnd = { [weak self] _ in self?.drained() }
     adoption.onReady = { [weak self] in self?.readOn() }
@@ -140,12 +144,20 @@ final class FleetHolder {
   /// Takes the lease again that it has given back, where no other host has.
   func takeBack() { runner.tell(.takeBack) }
 
-  /// Gives it away because the server is not reached. False where no other host would take it.
-  private func yield() -> Bool {
+  /// Gives it away, for a reason in a clause. False where no other host would take it.
+  private func yield(_ why: String) -> Bool {
     guard runner.isHolding, hosts.isOtherWilling(for: runner.settings.agreement) else { return false }
     onYield()
-    leave("it does not reach the server, and another host may")
+    leave(why)
     return true
+  }
+
+  /// Nobody is to take this host for one that hears what is said: it gives the lease away, or has no link until it can.
+  private func cannotRead(_ failure: UpstreamFailure) -> Bool {
+    if yield("\(failure.detail); another host may be able to") { return true }
+    want(false)
+    tellTrouble()
+    return false
   }
 
   /// What this host has to have like the others is another now. As long as it holds, that is what counts.
@@ -178,15 +190,17 @@ final class FleetHolder {
     readUp.beats()
     beat.census = hosts.census
     // The beat of a host that has cut its link says that it lives, and comes before the end of the conversation.
-    beat.trouble = (trouble() ?? publisher.unsaidEnd).map { [own = beat.own] in FleetTrouble($0, of: own) }
+    beat.trouble = (linkTrouble ?? publisher.unsaidEnd).map { [own = beat.own] in FleetTrouble($0, of: own) }
     toldTrouble = beat.trouble
   }
 
+  /// Why there is no link to the server.
+  private var linkTrouble: UpstreamFailure? { upReading.failure ?? trouble() }
+
   /// The hosts are told at once why there is no link to the server, unless the last beat has said so.
   func tellTrouble() {
-    guard let own = lease.own, let trouble = trouble().map({ FleetTrouble($0, of: own) }), trouble != toldTrouble else {
-      return
-    }
+    guard let own = lease.own, let trouble = linkTrouble.map({ FleetTrouble($0, of: own) }), trouble != toldTrouble
+    else { return }
     runner.tell(.news)
   }
 
@@ -215,14 +229,16 @@ final class FleetHolder {
     connector.resumption = taken.isSameRun ? taken.resumption : nil
     adoption.begin(own)
     hosts.begin()
+    reach.settle()
     reach.lost()
+    upReading.begin()
   }
 
   private func extend(_ limit: MonotonicInstant) {
     connector.tap?.mayWrite(until: limit)
     guard runner.isHolding else { return }
     writer?.mayWrite(until: limit)
-    want(true)
+    want(upReading.failure == nil)
   }
 
   private func want(_ wants: Bool) {
@@ -233,6 +249,7 @@ final class FleetHolder {
 
   private func lapse() {
     counters.lapses += 1
+    upReading.lapsed()
     writer?.mayWrite(until: nil)
     connector.tap?.mayWrite(until: limit)
     // The kernel would send the rest after that instant.
@@ -252,6 +269,7 @@ final class FleetHolder {
     adoption.end()
     hosts.end()
     reach.settle()
+    upReading.end()
     drain.stop()
     cut()
   }
@@ -379,7 +397,8 @@ final class FleetHolder {
 
   /// Why the link has ended where this host has closed it.
   private var ownEnd: UpstreamFailure {
-    if case .leaving = lease.state { .linkGivenAway } else { UpstreamFailure(.fleet, "the holder closed its link") }
+    if case .leaving = lease.state { return .linkGivenAway }
+    return upReading.failure ?? UpstreamFailure(.fleet, "the holder closed its link")
   }
 
   /// `done` is called when what the server's machine had is noted: at once, unless that is much.

@@ -63,8 +63,8 @@ final class FleetHosts {
     }
   }
 
-  /// The engine was away: none of them could be heard.
-  func engineGained() { silence.forgetAll() }
+  /// The engine was away: none of them could be heard meanwhile.
+  func engineGained() { silence.listenAnew(at: timers.now) }
 
   /// This host has another name from now on.
   func rename(_ host: String) { self.host = host }

@@ -1,9 +1,10 @@
-/// Whether the host that holds reaches the server: where it does not for long, and another host might, it gives the lease away.
+/// Whether the host that holds reaches what it has to, the server or what the hosts say: where it does not for long, and
+/// another host might, it gives the lease away.
 final class FleetReach {
   private enum State {
-    /// This host does not hold, or the link is up.
+    /// This host does not hold, or reaches it.
     case content
-    /// It holds, and there has been no link since that moment.
+    /// It holds, and has not reached it since that moment.
     case waiting(since: MonotonicInstant)
   }
 
@@ -20,13 +21,14 @@ final class FleetReach {
 
   init(patience: Duration, timers: Timers) { (self.patience, self.timers) = (patience, timers) }
 
-  /// This host holds from now on and has no link, or it has lost it.
+  /// This host holds from now on and has no link, or it has lost it; where it had none already the time goes on.
   func lost() {
+    guard case .content = state else { return }
     state = .waiting(since: timers.now)
     look(in: patience)
   }
 
-  /// The link is up, or this host does not hold any more.
+  /// It is reached, or this host does not hold any more.
   func settle() {
     state = .content
     timers.cancel(timer)

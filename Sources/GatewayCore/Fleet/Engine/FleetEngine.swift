@@ -78,14 +78,18 @@ protocol FleetEngineReceiver: AnyObject {
   func engineMissed()
   /// Entries of a stream that is read on, in order.
   func engineRead(_ records: [FleetRecord], of key: FleetKey)
-  /// All that was in a stream when it was asked for has been read; what follows is new. Once for each `readOn`.
+  /// All that was in a stream when it was asked for has been read; what follows is new. Once for each `readOn`, and once
+  /// more when what was refused can be read again.
   func engineReachedEnd(of key: FleetKey)
+  /// A stream that is read on cannot be read; `refusal(of:)` says why. The engine tries again by itself.
+  func engineRefusedReading(of key: FleetKey)
   /// Something of an upstream was refused, for a reason that lasts until somebody sees to it.
   func engineRefused(_ failure: UpstreamFailure, of place: FleetPlace)
 }
 
 extension FleetEngineReceiver {
   func engineMissed() {}
+  func engineRefusedReading(of key: FleetKey) {}
   func engineRefused(_ failure: UpstreamFailure, of place: FleetPlace) {}
 }
 

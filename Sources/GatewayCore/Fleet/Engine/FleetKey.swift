@@ -100,6 +100,8 @@ struct FleetPosition: Hashable, Comparable, Sendable, CustomStringConvertible {
 
   /// Before everything.
   static let start = FleetPosition(0, 0)
+  /// Behind everything.
+  static let end = FleetPosition(.max, .max)
 
   /// No number of a fleet is higher: beyond it those of the scripts, which are Lua's, are not exact.
   static let highest: UInt64 = 1 << 53

@@ -6,7 +6,7 @@ final class RedisReading {
     let key: FleetKey
     weak var receiver: (any FleetEngineReceiver)?
     var position: FleetPosition
-    /// Whether it still has to hear that it has all that there was.
+    /// Whether it has to hear that it has all that there was: once, and again when a refusal is over.
     var awaitsEnd = true
     /// Nothing is told any more.
     var isOver = false
@@ -325,6 +325,10 @@ final class RedisReading {
     alone.removeAll { $0 == place }
     aside.insert(place)
     if let subject = question.subject { calls.note(error, subject) }
+    for reader in readers where reader.key.place == place && !reader.isOver {
+      reader.awaitsEnd = true
+      reader.receiver?.engineRefusedReading(of: reader.key)
+    }
     timers.after(Self.asideTime) { [weak self] in
       guard let self, !isOver, aside.remove(place) != nil else { return }
       alone.append(place)

@@ -69,6 +69,22 @@ import Testing
     #expect(rig.engine.refusal(of: rig.place) == nil)
   }
 
+  @Test func whoReadsAStreamHearsThatItIsRefusedAndThatItCanBeReadAgain() {
+    let rig = RedisRig()
+    rig.gain()
+    _ = rig.sent(on: rig.last)
+    rig.engine.readOn(rig.place.key(.up), after: .end, for: rig.listener)
+    rig.advance(.zero)
+    answer("*-1\r\n", rig)
+    rig.advance(.zero)
+    #expect(rig.listener.words == [.gained("run"), .end("up")] && rig.listener.refusedReads == [])
+    answer("-NOPERM this user has no permissions to run the 'xread' command\r\n", rig)
+    #expect(rig.listener.words.count == 2 && rig.listener.refusedReads == ["up"])
+    rig.advance(.seconds(1))
+    answer("*-1\r\n", rig)
+    #expect(rig.listener.words == [.gained("run"), .end("up"), .end("up")] && rig.listener.refusedReads == ["up"])
+  }
+
   @Test func anUpstreamThatCannotBeReadDoesNotHoldUpTheOthers() {
     let rig = RedisRig()
     rig.gain()

@@ -89,11 +89,14 @@ final class FleetEngineListener: FleetEngineReceiver {
   var onRead: (FleetKey) -> Void = { _ in }
   var refusals: [String] = []
   var misses = 0
+  /// Streams of which it heard that they cannot be read.
+  var refusedReads: [String] = []
 
   func engineRefused(_ failure: UpstreamFailure, of place: FleetPlace) { refusals.append(failure.detail) }
   func engineGained(_ server: FleetServer) { words.append(.gained(server.run)) }
   func engineLost(_ failure: UpstreamFailure) { words.append(.lost) }
   func engineMissed() { misses += 1 }
+  func engineRefusedReading(of key: FleetKey) { refusedReads.append(key.word) }
   func engineReachedEnd(of key: FleetKey) { words.append(.end(key.word)) }
 
   func engineRead(_ records: [FleetRecord], of key: FleetKey) {

@@ -60,6 +60,10 @@ final class FleetMemoryEngine: FleetEngine, FleetStoreListener {
   var isRemovalRefused = false
   /// Tables whose rows it may not read.
   var unreadable: Set<FleetKey> = []
+  /// Streams that it may not read.
+  var unreadableStreams: Set<FleetKey> = [] {
+    didSet { if !followed.isEmpty { scheduleRead() } }
+  }
   /// Calls without an outcome.
   var pendingCount: Int { pending.count }
   /// How often something was to be added to a stream.
@@ -316,6 +320,11 @@ final class FleetMemoryEngine: FleetEngine, FleetStoreListener {
       for at in followed.indices {
         guard let receiver = followed[at].receiver else { continue }
         let (id, key) = (followed[at].id, followed[at].key)
+        guard !unreadableStreams.contains(key) else {
+          followed[at].reachesEnd = true
+          read.append((id, { receiver.engineRefusedReading(of: key) }))
+          continue
+        }
         let records = store.records(of: key, after: followed[at].position)
         if let last = records.last {
           followed[at].position = last.position
