@@ -237,7 +237,8 @@ enum FleetDocument {
     .always("alive", .optional(.boolean), "Null as long as it was seen only once, which says nothing, or not at all."),
     .always("stopped", .boolean, "Whether it has said that it ends, and was not started since."),
     .always(
-      "heard", .optional(.count), "Milliseconds since it was heard, at most; null where it was not since this host looks."),
+      "heard", .optional(.count),
+      "Milliseconds since it was heard, at most; null where it was not since this host looks."),
     .always("here", .boolean, "Whether it is this host."),
     .always(
       "upstreams",

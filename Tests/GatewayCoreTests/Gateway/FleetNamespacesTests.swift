@@ -126,6 +126,7 @@ import Testing
 
   @Test func aLinkThatProgramsOfAnotherHostUseStaysWhereItIs() throws {
     let program = try startOne()
+    fleet.accept("a")
     fleet.start("b")
     let other = try subscribe("b")
     program.disconnect()
