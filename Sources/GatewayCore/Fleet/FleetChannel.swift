@@ -126,6 +126,12 @@ final class FleetChannel {
     }
   }
 
+  /// What is said to this host is refused to it: as where the engine is away, though that is reached.
+  func cannotRead(_ failure: UpstreamFailure) {
+    if isCurrent { lostEngine(failure) }
+    missesEngine()
+  }
+
   /// The holder has cut its link, if it lives, and no marker says so.
   func holderIsSilent() {
     switch state {

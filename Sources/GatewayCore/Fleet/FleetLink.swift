@@ -295,6 +295,12 @@ extension FleetLink: FleetEngineReceiver {
     if place == self.place { channel?.refused(explained(failure)) }
   }
 
+  func engineRefusedReading(of key: FleetKey) {
+    guard key.part == .events, let channel else { return }
+    speech.pause()
+    channel.cannotRead(trouble ?? .fleetNotReached)
+  }
+
   /// Why nothing is heard of the fleet; nil where that is not known.
   var trouble: UpstreamFailure? { engine.failure ?? engine.refusal(of: place).map(explained) }
 

@@ -19,6 +19,36 @@ import Testing
     #expect(owner.takeAll() == ["e1/2 2"])
   }
 
+  private func refuseReading(_ isRefused: Bool) {
+    scene.engine.refusals[scene.place] = isRefused ? UpstreamFailure(.refused, "r:1 refuses XREAD") : nil
+    scene.engine.unreadableStreams = isRefused ? [scene.place.key(.events)] : []
+    scene.settle()
+  }
+
+  @Test func aHostThatMayNotReadEventsIsNotConnectedForGood() {
+    let conversation = scene.open(scene.take("b"))
+    let channel = rig.dial()
+    refuseReading(true)
+    scene.turn(by: .seconds(9))
+    #expect(owner.takeAll() == ["opened"] && channel.state == .away(conversation))
+    scene.turn(by: .seconds(2))
+    #expect(owner.takeAll() == ["ended: fleet, r:1 refuses XREAD"])
+  }
+
+  @Test func aHostThatMayReadEventsAgainInTimeGoesOn() {
+    let conversation = scene.open(scene.take("b"))
+    let channel = rig.dial()
+    refuseReading(true)
+    channel.write(rig.message("one"), ack: nil)
+    scene.say(FleetPosition(conversation, 1), "1")
+    scene.turn(by: .seconds(5))
+    #expect(owner.takeAll() == ["opened"])
+    refuseReading(false)
+    scene.turn(by: .seconds(1))
+    #expect(owner.takeAll() == ["e1/1 1"] && channel.state == .open(conversation))
+    #expect(rig.said == ["\(conversation)/1 one"])
+  }
+
   @Test func aWrongPasswordBehindARefusedConnectionIsTheReasonThatIsTold() {
     scene.take("b")
     scene.engine.way.isOpen = false
