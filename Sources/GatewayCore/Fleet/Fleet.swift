@@ -142,6 +142,7 @@ final class Fleet {
       made.onCut = { [weak self] in self?.onCut(place) }
       made.onReport = { [weak self] in self?.onReport($0) }
       made.onYield = { [link] in link.lives.beReluctant(for: FleetLease.reluctance) }
+      made.onForbidden = { [link] in link.lives.beForbidden(for: FleetLease.reluctance) }
       made.wallMilliseconds = { [seams] in seams.time.wallMilliseconds }
       made.lastTime = { [link] in link.hearing.epoch == $0 ? link.hearing.time : 0 }
       made.version = { [link] in link.roster.version(own.versions) }
@@ -222,7 +223,7 @@ final class Fleet {
     self.abstains = abstains
     for member in members.values {
       member.holder?.abstains = abstains
-      member.link.lives.details.mayHold = options.hold.mayHold && !abstains
+      member.link.lives.mayHold = options.hold.mayHold && !abstains
     }
   }
 

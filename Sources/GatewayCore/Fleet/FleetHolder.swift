@@ -47,6 +47,11 @@ final class FleetHolder {
   var onCut: () -> Void = {}
   /// The lease is given away because the server is not reached, or what the hosts say cannot be read.
   var onYield: () -> Void = {}
+  /// This host's user may not take the lease.
+  var onForbidden: () -> Void {
+    get { runner.onForbidden }
+    set { runner.onForbidden = newValue }
+  }
   /// It is taken, or given up.
   var onReport: (FleetReport) -> Void {
     get { runner.onReport }

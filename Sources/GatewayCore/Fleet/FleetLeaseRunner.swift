@@ -26,6 +26,8 @@ final class FleetLeaseRunner {
   var onOrder: (FleetLease.Action) -> Void = { _ in }
   /// The term goes on at this server. `isLate`: the beat was answered late.
   var onBeaten: (FleetBeaten, _ isLate: Bool) -> Void = { _, _ in }
+  /// This host's user may not take it.
+  var onForbidden: () -> Void = {}
   /// Another host has taken what this one held.
   var onFenced: () -> Void = {}
   /// It is taken, or given up.
@@ -128,7 +130,13 @@ final class FleetLeaseRunner {
       place: place, host: settings.host, seen: sight, run: engine.server?.run ?? "", conversation: tops.conversation,
       sequence: tops.sequence, term: tops.term, isLate: isLate, since: UInt64(max(0, wallMilliseconds())))
     engine.run(step) { [weak self] outcome in
-      if case .done(let taken) = outcome { self?.tell(.took(taken)) } else { self?.tell(.takeFailed) }
+      switch outcome {
+      case .done(let taken): self?.tell(.took(taken))
+      case .refused(.forbidden):
+        self?.onForbidden()
+        self?.tell(.takeFailed)
+      case .fenced, .refused, .unanswered, .uncopied: self?.tell(.takeFailed)
+      }
     }
   }
 

@@ -14,6 +14,13 @@ final class FleetLives {
   var details: FleetHostDetails {
     didSet { if details != oldValue { tell(.rang) } }
   }
+  /// Whether the host may hold, as far as its configuration and people say.
+  var mayHold: Bool {
+    didSet { details.mayHold = mayHold && !isForbidden }
+  }
+  /// The engine has refused it the lease.
+  private var isForbidden = false
+  private var forbiddenTimer: Timers.ID?
   private var reluctanceTimer: Timers.ID?
   /// What the engine was told last of that, or was to be told in vain.
   private var said: FleetHostDetails?
@@ -42,6 +49,7 @@ final class FleetLives {
     self.engine = engine
     self.timers = timers
     self.details = details
+    mayHold = details.mayHold
     presence = FleetPresence(adopt: settings.adopt, last: last)
     box.onFenced = { [weak self] in self?.fenced(in: $0) }
   }
@@ -74,6 +82,18 @@ final class FleetLives {
     details.isReluctant = true
     timers.cancel(reluctanceTimer)
     reluctanceTimer = timers.after(duration) { [weak self] in self?.details.isReluctant = false }
+  }
+
+  /// The engine has refused the lease to the host's user: for so long others need not give it back, or order it so.
+  func beForbidden(for duration: Duration) {
+    noteForbidden(true)
+    timers.cancel(forbiddenTimer)
+    forbiddenTimer = timers.after(duration) { [weak self] in self?.noteForbidden(false) }
+  }
+
+  private func noteForbidden(_ isForbidden: Bool) {
+    self.isForbidden = isForbidden
+    if !details.isStopped { details.mayHold = mayHold && !isForbidden }
   }
 
   /// Says now that this host lives.

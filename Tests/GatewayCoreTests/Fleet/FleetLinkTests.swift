@@ -37,6 +37,20 @@ import Testing
     #expect(!link.lives.details.isReluctant)
   }
 
+  @Test func aHostWhoseUserMayNotTakeTheLeaseIsForAWhileNoneThatMayHold() {
+    let link = link()
+    let holder = FleetHolder(
+      scene.settings, FleetSink(), engine: scene.engine, timers: scene.timers, random: FakeRandom()
+    ) { FleetTops() }
+    holder.onForbidden = { link.lives.beForbidden(for: .seconds(60)) }
+    scene.engine.refused = [.take]
+    scene.turn(by: .seconds(10))
+    #expect(!link.lives.details.mayHold && !holder.holds)
+    scene.engine.refused = []
+    scene.turn(by: .seconds(61))
+    #expect(link.lives.details.mayHold && holder.holds)
+  }
+
   @Test func aHostWithOtherSettingsTakesNoPartUntilItHasTheFleets() {
     hold(1, "url=1")
     let link = link { $0.agreement = FleetAgreement("url=2") }
