@@ -275,7 +275,8 @@ extension LocalError {
     case .mayNotHold:
       self = .invalid(
         "host",
-        "\(name) may not hold: it has `hold = \"never\"`, has left ('fleet.leave'), or its Redis user may not take the link ('gatewayctl doctor' there says so); mend that and reload it, or name another.")
+        "\(name) may not hold: it has `hold = \"never\"`, has left ('fleet.leave'), or its Redis user may not take the link ('gatewayctl doctor' there says so); mend that and reload it, or name another."
+      )
     case .isStopped: self = .invalid("host", "\(name) was stopped; start it, or name another.")
     case .differs(let names):
       let settings = names.map { FleetAgreement.setting($0, of: upstream) }.joined(separator: ", ")
