@@ -202,8 +202,8 @@ final class Connection {
   /// A command ends here, for a reason from outside.
   func settle(_ command: Command, _ outcome: CommandOutcome) { delivery.settle(command, outcome) }
 
-  /// The rights may have changed: none is written any more that its sender may not send.
-  func rightsChanged() { delivery.rightsChanged() }
+  /// The rights may have changed: none is written any more that its sender may not send. Returns whether any waits.
+  func rightsChanged() -> Bool { delivery.rightsChanged() }
 
   /// Ends or withholds the next one that still is to be written, from a place of the queue on, if it may not be any more.
   /// Returns where to go on; nil at the end.

@@ -206,8 +206,7 @@ final class Upstreams {
   /// turn comes. Connections that are only there under other rules go as soon as those that used them have given back what they
   /// held.
   func checkSenders() {
-    for connection in pool.inNoOrder { connection.rightsChanged() }
-    let rest = Snapshot(pool.inNoOrder, work, for: .configuration)
+    let rest = Snapshot(pool.inNoOrder.filter { $0.rightsChanged() }, work, for: .configuration)
     var present: (connection: Connection, place: UInt64)?
     work.begin(for: .configuration) { [reference, timers = seams.timers] in
       var portion = Portion(Self.checkedAtOnce, timers)

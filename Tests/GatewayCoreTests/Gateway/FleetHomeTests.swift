@@ -26,10 +26,10 @@ import Testing
 
   @discardableResult
   private func send(_ event: String, _ more: String = "") -> JSONValue? {
-    let client = fleet.hosts["b"]?.client()
-    client?.call("send", #"{"upstream":"chat","event":"\#(event)"\#(more)}"#)
+    guard let client = fleet.hosts["b"]?.client() else { return nil }
+    let atOnce = HarnessClient.values(client.call("send", #"{"upstream":"chat","event":"\#(event)"\#(more)}"#))
     fleet.turn(by: .milliseconds(10))
-    return client?.readValues().last?["result"]
+    return (atOnce + client.readValues()).last?["result"]
   }
 
   /// Ends `b` in order, and returns what its log says of sends.

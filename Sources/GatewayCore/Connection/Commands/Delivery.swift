@@ -65,8 +65,11 @@ final class Delivery {
 
   // MARK: - Rights
 
-  /// The rights may have changed: none is written any more that its sender may not send.
-  func rightsChanged() { rights.begin() }
+  /// The rights may have changed: none is written any more that its sender may not send. Returns whether any waits.
+  func rightsChanged() -> Bool {
+    rights.begin()
+    return !commands.queue.isEmpty
+  }
 
   /// Whether the sender of a command still may have it written.
   func isAllowed(_ command: Command) -> Bool {
