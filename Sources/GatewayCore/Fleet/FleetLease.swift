@@ -170,10 +170,12 @@ struct FleetLease: Equatable, Sendable {
     case .watching, .taking:
       // What was seen at another server says nothing about this one.
       return watch(now) + [.look, .wake(now + claim.pause)]
-    case .holding(let hold): return ask(hold, now) { .holding($0) }
+    case .holding(let hold):
+      guard now < hold.until else { return [.lapse] + ask(hold, now) { .lapsed($0, isCut: false) } }
+      return ask(hold, now) { .holding($0) }
     case .lapsed(let hold, let isCut): return ask(hold, now) { .lapsed($0, isCut: isCut) }
     case .leaving(let hold, let isDrained):
-      return ask(hold, now) { .leaving($0, isDrained: isDrained) } + (isDrained ? [.release] : [])
+      return ask(hold, now) { .leaving($0, isDrained: isDrained) } + (isDrained ? release(now) : [])
     }
   }
 
@@ -270,13 +272,14 @@ struct FleetLease: Equatable, Sendable {
   private mutating func beaten(_ now: MonotonicInstant) -> [Action] {
     guard var hold = hold, hold.isAsking else { return [] }
     hold.isAsking = false
-    hold.until = max(hold.until, hold.sent + settings.lease)
     confirmedRun = run
-    let isQuiet = quietUntil.map { now < $0 } ?? false
+    let isQuiet = isQuiet(now)
     if case .leaving(_, let isDrained) = state {
+      if !isQuiet { hold.until = max(hold.until, hold.sent + settings.lease) }
       state = .leaving(hold, isDrained: isDrained)
       return (isQuiet ? [] : [.extend(hold.until)]) + wake(hold)
     }
+    hold.until = max(hold.until, hold.sent + settings.lease)
     if isQuiet, case .lapsed(_, let isCut) = state {
       state = .lapsed(hold, isCut: isCut)
       return wake(hold)
@@ -337,20 +340,32 @@ struct FleetLease: Equatable, Sendable {
     case .taking:
       leavesWhenTaken = true
       return []
-    case .holding(let hold), .lapsed(let hold, isCut: false):
+    case .holding(let hold):
       state = .leaving(hold, isDrained: false)
       return [.drain]
-    case .lapsed(let hold, isCut: true):
-      state = .leaving(hold, isDrained: true)
-      return run == nil ? [] : [.release]
+    case .lapsed(var hold, let isCut):
+      // It was confirmed as the holder, and may not write for all that.
+      if isQuiet(now) { hold.until = min(hold.until, now) }
+      state = .leaving(hold, isDrained: isCut)
+      return isCut ? release(now) : [.drain]
     }
   }
 
   private mutating func drained(_ now: MonotonicInstant) -> [Action] {
     guard case .leaving(let hold, isDrained: false) = state else { return [] }
     state = .leaving(hold, isDrained: true)
-    return run == nil ? [] : [.release]
+    return release(now)
   }
+
+  /// Gives the lease back, as soon as no other host may write: whoever takes it writes at once.
+  private mutating func release(_ now: MonotonicInstant) -> [Action] {
+    guard run != nil else { return [] }
+    if let quietUntil, now < quietUntil { return [.wake(quietUntil)] }
+    quietUntil = nil
+    return [.release]
+  }
+
+  private func isQuiet(_ now: MonotonicInstant) -> Bool { quietUntil.map { now < $0 } ?? false }
 
   private mutating func released(_ now: MonotonicInstant) -> [Action] {
     guard case .leaving(_, isDrained: true) = state else { return [] }
@@ -388,7 +403,8 @@ struct FleetLease: Equatable, Sendable {
       return first + (overdue(hold, now) ?? ask(hold, now) { .lapsed($0, isCut: isCut) })
     case .leaving(let hold, let isDrained):
       guard run != nil else { return [] }
-      return overdue(hold, now) ?? ask(hold, now) { .leaving($0, isDrained: isDrained) }
+      let first = isDrained && quietUntil != nil && !isQuiet(now) ? release(now) : []
+      return first + (overdue(hold, now) ?? ask(hold, now) { .leaving($0, isDrained: isDrained) })
     }
   }
 

@@ -91,6 +91,21 @@ import Testing
     #expect(at(7.35, .beaten).first == .extend(instant(10.3)))
   }
 
+  @Test mutating func aLinkIsNotGivenBackAtARestartedServerWhileAnotherHostMayStillWrite() {
+    hold()
+    #expect(at(3, .rang).first == .lapse)
+    _ = at(3, .lost)
+    _ = at(4, .gained(run: "new"))
+    _ = at(4.1, .beaten)
+    #expect(at(4.2, .leave) == [.drain])
+    #expect(lease.mayWriteUntil == instant(4.2))
+    #expect(at(4.3, .drained) == [.wake(instant(7.3))])
+    _ = at(5.1, .rang)
+    _ = at(5.2, .beaten)
+    #expect(lease.mayWriteUntil == instant(4.2))
+    #expect(at(7.3, .rang).first == .release)
+  }
+
   @Test mutating func aHolderThatDidNotLapseWritesOnAtAnotherServer() {
     hold()
     _ = at(1, .lost)
