@@ -47,6 +47,18 @@ public enum DownReason: String, Equatable, Sendable, CaseIterable {
   /// it from now on.
   case fleet
   case draining
+
+  /// Whether the sentence of such a failure may have words of the server, beside its `serverMessage`. That of a refusal has
+  /// ours alone.
+  var mayQuoteServer: Bool {
+    switch self {
+    case .http, .kicked, .closed, .protocolError: true
+    case .idle, .requested, .offline, .unreachable, .tls, .incompatible, .refused, .heartbeat, .timeout, .tooLarge,
+      .auth,
+      .fleet, .draining:
+      false
+    }
+  }
 }
 
 /// One failure of an upstream: a reason for programs, a sentence for people, and what the server itself said.

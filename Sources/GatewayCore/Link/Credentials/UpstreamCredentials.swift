@@ -53,7 +53,9 @@ final class UpstreamCredentials {
       values += userInfo.split(separator: ":", maxSplits: 1).dropFirst().map { String($0) }
     }
     for pair in (url.query ?? "").split(separator: "&") {
-      let value = String(pair.firstIndex(of: "=").map { pair[pair.index(after: $0)...] } ?? pair)
+      let parts = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+      guard !Redaction.protocols.contains(String(parts[0])) else { continue }
+      let value = String(parts[parts.count - 1])
       values += [value, PercentEncoding.decode(value)]
     }
     return values
@@ -65,8 +67,7 @@ final class UpstreamCredentials {
     for header in written.headers { redaction.add(header) }
     for value in written.values { redaction.add(value) }
     secrets?.add(to: &redaction)
-    // The sentence of a refusal has nothing else of the server, but words of ours.
-    let said = failure.serverMessage ?? (failure.reason == .refused ? "" : failure.detail)
+    let said = failure.serverMessage ?? (failure.reason.mayQuoteServer ? failure.detail : "")
     return [[UInt8](said.utf8), failure.serverData ?? []].contains { redaction.occurs(in: $0) }
   }
 

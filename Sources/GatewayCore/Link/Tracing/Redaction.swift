@@ -100,7 +100,7 @@ struct Redaction: Equatable {
   }
 
   /// The parameters of Engine.IO's own.
-  private static let protocols: Set<String> = ["EIO", "transport", "b64"]
+  static let protocols: Set<String> = ["EIO", "transport", "b64"]
 
   private static func pairs(_ target: String) -> [(name: String, value: String)] {
     guard let mark = target.firstIndex(of: "?") else { return [] }

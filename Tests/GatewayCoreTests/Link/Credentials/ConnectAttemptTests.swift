@@ -91,6 +91,20 @@ import Testing
     #expect(!rig.attempt.areRepeated(in: UpstreamFailure(.refused, "no", serverMessage: "the key is not known")))
   }
 
+  @Test func aSentenceOfOursThatHasAWordOfTheConfigurationIsNotTakenForTheServers() {
+    let rig = Rig {
+      $0.headers = [HTTPHeader(name: "Host", value: "chat.example.com")]
+      $0.alternatives = [UpstreamURL(scheme: "http", host: "h.example", query: "transport=websocket&EIO=4")]
+    }
+    for failure in [
+      UpstreamFailure(.unreachable, "no connection to chat.example.com"),
+      UpstreamFailure(.closed, "the server closed the websocket"),
+    ] {
+      #expect(!rig.attempt.areRepeated(in: failure), "\(failure)")
+    }
+    #expect(rig.attempt.areRepeated(in: UpstreamFailure(.closed, "the server has said: chat.example.com")))
+  }
+
   @Test func nothingIsReadAgainInTheCallThatTellsOfTheRefusal() {
     let rig = Rig()
     rig.start("one")
