@@ -310,6 +310,7 @@ final class RedisReading {
       if !question.isCut, !question.isRefused { gathered.append(record) }
     case .simple?, .integer?, nil: return .senseless("no entry of a stream")
     }
+    guard !isOver else { return nil }
     state = .asking(question)
     if isLast { endAnswer(question) }
     return nil
