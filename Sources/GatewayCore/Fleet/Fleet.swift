@@ -137,9 +137,11 @@ final class Fleet {
       let made = FleetHolder(own, connector, engine: engine, timers: seams.timers, random: seams.random) { [link] in
         link.hearing.tops
       }
-      made.onWant = { [weak self] in self?.onWant(place, $0) }
-      made.trouble = { [weak self] in self?.trouble(place) }
-      made.onCut = { [weak self] in self?.onCut(place) }
+      // An earlier holder of this host may still be leaving: the link is this one's as soon as this one is there.
+      let isPresent = { [weak self, weak made] in self?.members[place].map { $0.holder === made } ?? true }
+      made.onWant = { [weak self] in if isPresent() { self?.onWant(place, $0) } }
+      made.trouble = { [weak self] in isPresent() ? self?.trouble(place) : nil }
+      made.onCut = { [weak self] in if isPresent() { self?.onCut(place) } }
       made.onReport = { [weak self] in self?.onReport($0) }
       made.onYield = { [link] in link.lives.beReluctant(for: FleetLease.reluctance) }
       made.onForbidden = { [link] in link.lives.beForbidden(for: FleetLease.reluctance) }
@@ -251,18 +253,29 @@ final class Fleet {
 
   /// Takes part no more in what neither the configuration names nor programs of this host use, as soon as its durable sends
   /// have their outcomes and no other host needs it there.
-  func review(_ isUsed: (FleetPlace) -> Bool) {
-    guard !isStopping, retirement == nil else { return }
-    for (place, member) in members {
-      let link = member.link
-      let isUnused = !isUsed(place) && link.box.isSettled && link.box.isEmpty
-      let mayHold = link.lives.details.mayHold
-      link.lives.details.isIdle = isUnused && mayHold
-      let isHolder = member.holder?.mayWrite == true
-      guard isUnused, link.roster.isDispensable(host, mayHold: mayHold, holds: isHolder) else { continue }
-      if isHolder { giveUp(place, member) } else { part(from: member, of: place, Self.nobodyUses) }
+  func review(_ isUsed: @escaping (FleetPlace) -> Bool) {
+    var rest = Array(members.keys)
+    seams.timers.goOn { [weak self] in
+      guard let self, !isStopping, retirement == nil else { return false }
+      for place in rest.suffix(Self.reviewPortion) { review(place, isUsed) }
+      rest.removeLast(min(rest.count, Self.reviewPortion))
+      return !rest.isEmpty
     }
   }
+
+  private func review(_ place: FleetPlace, _ isUsed: (FleetPlace) -> Bool) {
+    guard let member = members[place] else { return }
+    let link = member.link
+    let isUnused = !isUsed(place) && link.box.isSettled && link.box.isEmpty
+    let mayHold = link.lives.details.mayHold
+    link.lives.details.isIdle = isUnused && mayHold
+    let isHolder = member.holder?.mayWrite == true
+    guard isUnused, link.roster.isDispensable(host, mayHold: mayHold, holds: isHolder) else { return }
+    if isHolder { giveUp(place, member) } else { part(from: member, of: place, Self.nobodyUses) }
+  }
+
+  /// Upstreams that are looked at in one turn, each of which may have many hosts.
+  private static let reviewPortion = 16
 
   /// Gives a link up that no host uses any more, once what hosts that died have left is written.
   private func giveUp(_ place: FleetPlace, _ member: Member) {

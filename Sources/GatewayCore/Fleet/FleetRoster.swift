@@ -246,11 +246,13 @@ final class FleetRoster {
   /// long as another host may hold.
   func isDispensable(_ host: String, mayHold: Bool, holds: Bool) -> Bool {
     guard let record, !hosts.isEmpty else { return false }
-    let others = hosts.filter { $0.key != host && !$0.value.isAdopted }.values
-    guard mayHold else { return !holds && others.allSatisfy { !$0.details.mayHold } }
+    func others(are isMeant: (FleetHostDetails) -> Bool) -> Bool {
+      hosts.allSatisfy { $0.key == host || $0.value.isAdopted || isMeant($0.value.details) }
+    }
+    guard mayHold else { return !holds && others(are: { !$0.mayHold }) }
     let isOtherHolding = record.holder.map { !$0.isEmpty && $0 != host } == true && leaseLeft != .zero
     guard holds || isOtherHolding else { return false }
-    return others.allSatisfy { $0.details.isIdle && (!holds || $0.details.isStopped) }
+    return others(are: { $0.isIdle && (!holds || $0.isStopped) })
   }
 
   /// Other hosts that may hold, have the settings of the fleet, and are not known to be dead.

@@ -75,13 +75,16 @@ extension Upstreams {
 
   /// Takes part no more in what neither the configuration nor a program of this host needs.
   func reviewFleet() {
-    fleet?.review { place in
-      guard var specification = resolver.configured(place.upstream) else { return false }
-      if specification.namespace == place.namespace { return true }
-      specification.namespace = place.namespace
-      // A link that an administrator keeps closed stays so.
-      return connections(of: specification).contains { !$0.specification.isHeld || $0.isRequestedDown }
-    }
+    fleet?.review { [weak self] in self?.isUsed($0) ?? true }
+  }
+
+  /// Whether the configuration names it, or programs of this host use it.
+  private func isUsed(_ place: FleetPlace) -> Bool {
+    guard var specification = resolver.configured(place.upstream) else { return false }
+    if specification.namespace == place.namespace { return true }
+    specification.namespace = place.namespace
+    // A link that an administrator keeps closed stays so.
+    return connections(of: specification).contains { !$0.specification.isHeld || $0.isRequestedDown }
   }
 
   /// Takes part in what the configuration in force has of the fleet.
