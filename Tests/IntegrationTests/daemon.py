@@ -52,6 +52,9 @@ class Notifications:
         return found()[0]
 
     def close(self):
+        # The next socket may have its descriptor before the task ends, and would never be told of anything to read.
+        if self.socket.fileno() >= 0:
+            asyncio.get_running_loop().remove_reader(self.socket)
         self.task.cancel()
         self.socket.close()
 
