@@ -35,18 +35,14 @@ class FDStore(Notifications):
         super().__init__(path)
 
     async def _read(self):
-        loop = asyncio.get_running_loop()
         readable = asyncio.Event()
-        loop.add_reader(self.socket, readable.set)
-        try:
-            while True:
-                await readable.wait()
-                readable.clear()
-                with contextlib.suppress(BlockingIOError):
-                    while True:
-                        await self._take()
-        finally:
-            loop.remove_reader(self.socket)
+        asyncio.get_running_loop().add_reader(self.socket, readable.set)
+        while True:
+            await readable.wait()
+            readable.clear()
+            with contextlib.suppress(BlockingIOError):
+                while True:
+                    await self._take()
 
     async def _take(self):
         size = socket.CMSG_SPACE(253 * 4)
