@@ -101,7 +101,8 @@ class CountedFleet:
     def start_redis(self):
         super().start_redis()
         # As if a host had given the link back: it is taken at once.
-        self.ask_redis("HSET", KEYS + "L", "own", "1@h0", "term", 1, "holder", "")
+        server = dict(line.split(":", 1) for line in self.ask_redis("INFO", "server").splitlines() if ":" in line)
+        self.ask_redis("HSET", KEYS + "L", "own", "1@h0", "term", 1, "holder", "", "at", server["run_id"])
 
     def start(self):
         super().start()
