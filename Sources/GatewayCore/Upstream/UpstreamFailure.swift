@@ -54,8 +54,7 @@ public enum DownReason: String, Equatable, Sendable, CaseIterable {
     switch self {
     case .http, .kicked, .closed, .protocolError: true
     case .idle, .requested, .offline, .unreachable, .tls, .incompatible, .refused, .heartbeat, .timeout, .tooLarge,
-      .auth,
-      .fleet, .draining:
+      .auth, .fleet, .draining:
       false
     }
   }

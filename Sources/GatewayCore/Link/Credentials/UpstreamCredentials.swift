@@ -3,7 +3,7 @@
 final class UpstreamCredentials {
   private let auth: AuthSource
   /// What of them stands in the configuration itself, beside the payload.
-  private let written: (headers: [HTTPHeader], values: [String])
+  private let written: (headers: [HTTPHeader], query: [QueryItem], urls: [UpstreamURL])
   private let headers: [SecretMember]
   private let query: [SecretMember]
   private let readings: CredentialReads
@@ -16,8 +16,7 @@ final class UpstreamCredentials {
     auth = settings.auth
     headers = settings.headerSources
     query = settings.querySources
-    let urls = [specification.url] + settings.alternatives
-    written = (settings.headers, settings.query.map(\.value) + urls.flatMap(Self.values))
+    written = (settings.headers, settings.query, [specification.url] + settings.alternatives)
     self.readings = readings
     let (name, url, limit) = (specification.name, specification.url.redacted, settings.authTimeout)
     let account = specification.requester
@@ -44,28 +43,23 @@ final class UpstreamCredentials {
   private var sources: [SecretSource] { [payloadSource].compactMap { $0 } + (headers + query).map(\.source) }
 
   /// What may be secret in a URL, as it stands there and as the server reads it.
-  private static func values(of url: UpstreamURL) -> [String] {
-    var values: [String] = []
+  private static func add(_ url: UpstreamURL, to redaction: inout Redaction) {
     if let userInfo = url.userInfo {
       var basic: [UInt8] = []
       Base64.encode(Array(userInfo.utf8).span.bytes, into: &basic)
-      values += [userInfo, String(decoding: basic, as: UTF8.self)]
-      values += userInfo.split(separator: ":", maxSplits: 1).dropFirst().map { String($0) }
+      redaction.add(userInfo)
+      redaction.add(String(decoding: basic, as: UTF8.self))
+      if let colon = userInfo.firstIndex(of: ":") { redaction.add(String(userInfo[userInfo.index(after: colon)...])) }
     }
-    for pair in (url.query ?? "").split(separator: "&") {
-      let parts = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
-      guard !Redaction.protocols.contains(String(parts[0])) else { continue }
-      let value = String(parts[parts.count - 1])
-      values += [value, PercentEncoding.decode(value)]
-    }
-    return values
+    if let query = url.query { redaction.add(target: "?" + query) }
   }
 
   /// Whether some of them stand in what a server said: of those that were read, or that the configuration has.
   func occur(in failure: UpstreamFailure, read secrets: ConnectSecrets?) -> Bool {
     var redaction = Redaction()
     for header in written.headers { redaction.add(header) }
-    for value in written.values { redaction.add(value) }
+    for item in written.query { redaction.add(item.value) }
+    for url in written.urls { Self.add(url, to: &redaction) }
     secrets?.add(to: &redaction)
     let said = failure.serverMessage ?? (failure.reason.mayQuoteServer ? failure.detail : "")
     return [[UInt8](said.utf8), failure.serverData ?? []].contains { redaction.occurs(in: $0) }

@@ -44,7 +44,12 @@ struct Redaction: Equatable {
   /// The values of the headers and of the query of a request.
   mutating func add(_ request: DialRequest) {
     for header in request.headers { add(header) }
-    for pair in Self.pairs(request.target) where !Self.protocols.contains(pair.name) {
+    add(target: request.target)
+  }
+
+  /// The values of a path and query, as they stand there and as the server reads them, but for the protocol's own.
+  mutating func add(target: String) {
+    for pair in Self.pairs(target) where !Self.protocols.contains(pair.name) {
       add(pair.value)
       add(PercentEncoding.decode(pair.value))
     }
@@ -100,7 +105,7 @@ struct Redaction: Equatable {
   }
 
   /// The parameters of Engine.IO's own.
-  static let protocols: Set<String> = ["EIO", "transport", "b64"]
+  private static let protocols: Set<String> = ["EIO", "transport", "b64"]
 
   private static func pairs(_ target: String) -> [(name: String, value: String)] {
     guard let mark = target.firstIndex(of: "?") else { return [] }
