@@ -46,22 +46,12 @@ import Testing
     }
   }
 
-  /// The server takes the next attempt of `a`.
-  private func reachServer() {
-    for _ in 1...60 {
-      guard let channel = fleet.hosts["a"]?.upstream.channels.last, channel.isClosed || channel.isFailed else { break }
-      fleet.turn(by: .seconds(1))
-    }
-    fleet.accept("a")
-    fleet.turn(by: .seconds(15))
-  }
-
   @Test func aSendWhoseSenderHadLostTheRightIsThereAfterARestartThatGivesItBack() {
     begin(withholding: Self.noSending)
     #expect(box == ["withheld"] && listed == ["one queued permission"])
     fleet.kill("b")
     startB()
-    reachServer()
+    fleet.reachServer("a")
     #expect(fleet.written("a") == ["one []"])
     #expect(box == [] && listed == ["one sent"])
   }
@@ -70,7 +60,7 @@ import Testing
     begin(withholding: Self.noSending)
     fleet.kill("b")
     fleet.turn(by: .seconds(45))
-    reachServer()
+    fleet.reachServer("a")
     #expect(fleet.written("a") == [])
     #expect(fleet.rows(.adopted) == [] && box == ["withheld"])
     startB()
@@ -91,7 +81,7 @@ import Testing
     fleet.hosts["b"]?.reload { $0.access = [] }
     fleet.turn(by: .seconds(1))
     #expect(box == ["waiting"])
-    reachServer()
+    fleet.reachServer("a")
     #expect(fleet.written("a") == ["one []"])
     #expect(box == [])
   }
@@ -113,7 +103,7 @@ import Testing
     #expect(box == ["withheld"] && listed == ["one queued permission"])
     fleet.hosts["b"]?.reload { $0.access = [] }
     fleet.turn(by: .seconds(1))
-    reachServer()
+    fleet.reachServer("a")
     #expect(fleet.written("a") == ["one []"])
     #expect(box == [])
   }

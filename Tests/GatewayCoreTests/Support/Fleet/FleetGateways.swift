@@ -90,6 +90,16 @@ final class FleetGateways {
     turn(by: .milliseconds(100))
   }
 
+  /// The server takes the next attempt of a host that could not reach it.
+  func reachServer(_ host: String) {
+    for _ in 1...60 {
+      guard let channel = hosts[host]?.upstream.channels.last, channel.isClosed || channel.isFailed else { break }
+      turn(by: .seconds(1))
+    }
+    accept(host)
+    turn(by: .seconds(15))
+  }
+
   /// Host `a` has the link, and `b` uses it.
   func startTwo() {
     start("a")
