@@ -6,7 +6,7 @@ extension Setting<FleetOptions> {
     [
       Setting(
         "name", \.name, SettingType<String>.fleetName.optional,
-        "Name of the fleet, in the name of everything that it keeps in Redis. Hosts with the same name and the same Redis are one fleet. Without it there is none, and no upstream may have `fleet = true`. Experimental.",
+        "Name of the fleet, in the name of everything that it keeps in Redis. Hosts with the same name and the same Redis are one fleet. Without it there is none, and no upstream may have `fleet = true`.",
         example: #""prod""#),
       Setting(
         "redis", \.redis, .redisServers,

@@ -39,7 +39,7 @@ extension Setting<UpstreamDraft> {
         example: #"[["join", { room = "ops" }]]"#),
       Setting(
         "fleet", \.settings.fleet, .flagWithoutDefault,
-        "Share one link with the other hosts of the fleet? Needs `[fleet]`; not together with `history.disk`. Experimental.",
+        "Share one link with the other hosts of the fleet? Needs `[fleet]`; not together with `history.disk`.",
         example: "true"
       ),
     ]
