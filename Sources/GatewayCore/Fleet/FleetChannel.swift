@@ -79,9 +79,9 @@ final class FleetChannel {
     switch (state, marker.kind) {
     case (.open, .take), (.away, .take): end(UpstreamFailure(.fleet, "another host of the fleet took the link over"))
     // A holder has closed its link by itself, and the next one opens it: no attempt has failed.
-    case (.waiting, .down(DownReason.fleet.rawValue, let detail)): tellTrouble(UpstreamFailure(.fleet, detail))
-    case (.open, .down(let reason, let detail)), (.away, .down(let reason, let detail)),
-      (.waiting, .down(let reason, let detail)):
+    case (.waiting, .down(DownReason.fleet.rawValue, let detail, _)): tellTrouble(UpstreamFailure(.fleet, detail))
+    case (.open, .down(let reason, let detail, _)), (.away, .down(let reason, let detail, _)),
+      (.waiting, .down(let reason, let detail, _)):
       end(UpstreamFailure(DownReason(rawValue: reason) ?? .closed, detail))
     case (.reaching, .open), (.waiting, .open):
       // An epoch counts also where nothing was heard in it: a program may come back with a place in it.

@@ -121,8 +121,10 @@ struct FleetMarker: Equatable, Sendable {
     case take
     /// The conversation of this number begins; so many hosts share what the server takes at once.
     case open(hosts: Int)
-    /// The conversation with the server is over.
-    case down(reason: String, detail: String)
+    /// The conversation with the server is over. `settled` with an end that came in order: the conversation that is over, of
+    /// which each host had been told before how far its calls were written. None behind that was, nor will be. Holders of
+    /// earlier versions never say so.
+    case down(reason: String, detail: String, settled: UInt64? = nil)
   }
 
   var kind: Kind
@@ -132,9 +134,9 @@ struct FleetMarker: Equatable, Sendable {
   /// The number of the last event.
   var sequence: UInt64
   var offset = ""
-  /// With an end that came in order: the conversation that is over, of which each host had been told before how far its
-  /// calls were written. None behind that was, nor will be. Holders of earlier versions never say so.
-  var settled: UInt64?
+
+  /// The conversation that is settled with an end.
+  var settled: UInt64? { if case .down(_, _, let settled) = kind { settled } else { nil } }
 
   /// `k` kind, `t` term, `e` epoch, `s` sequence, `o` offset; `hosts` of an opening; `r` reason and `d` detail of an end, `c`
   /// the conversation that is settled with it.
@@ -153,22 +155,19 @@ struct FleetMarker: Equatable, Sendable {
     switch kind {
     case .take: break
     case .open(let hosts): fields.add("hosts", UInt64(hosts))
-    case .down(let reason, let detail):
+    case .down(let reason, let detail, let settled):
       fields.add("r", reason)
       fields.add("d", detail)
       if let settled { fields.add("c", settled) }
     }
   }
 
-  init(
-    _ kind: Kind, term: UInt64, epoch: String, sequence: UInt64, offset: String = "", settled: UInt64? = nil
-  ) {
+  init(_ kind: Kind, term: UInt64, epoch: String, sequence: UInt64, offset: String = "") {
     self.kind = kind
     self.term = term
     self.epoch = epoch
     self.sequence = sequence
     self.offset = offset
-    self.settled = settled
   }
 
   init?(_ fields: FleetFields) {
@@ -179,11 +178,11 @@ struct FleetMarker: Equatable, Sendable {
       switch fields.text("k") {
       case "take": .take
       case "open": .open(hosts: Int(clamping: fields.number("hosts") ?? 1))
-      case "down": .down(reason: fields.text("r") ?? "", detail: fields.text("d") ?? "")
+      case "down":
+        .down(reason: fields.text("r") ?? "", detail: fields.text("d") ?? "", settled: fields.number("c"))
       default: nil
       }
     guard let kind else { return nil }
-    self.init(
-      kind, term: term, epoch: epoch, sequence: sequence, offset: fields.text("o") ?? "", settled: fields.number("c"))
+    self.init(kind, term: term, epoch: epoch, sequence: sequence, offset: fields.text("o") ?? "")
   }
 }

@@ -59,7 +59,7 @@ import Testing
       .marker(FleetMarker(.take, term: 8, epoch: "", sequence: 0)),
       .marker(FleetMarker(.open(hosts: 12), term: 8, epoch: "e1", sequence: 9, offset: "17")),
       .marker(FleetMarker(.down(reason: "closed", detail: "the server hung up"), term: 8, epoch: "e1", sequence: 9)),
-      .marker(FleetMarker(.down(reason: "fleet", detail: "over"), term: 8, epoch: "e1", sequence: 9, settled: 7)),
+      .marker(FleetMarker(.down(reason: "fleet", detail: "over", settled: 7), term: 8, epoch: "e1", sequence: 9)),
       .event(FleetEvent(head: head, name: name, arguments: Array("1,2".utf8), kwargs: Array("{}".utf8))),
       .event(FleetEvent(head: plain, name: name, arguments: [], kwargs: nil)),
       .dropped(plain, DroppedEvent(.undecodable, detail: "why")),

@@ -133,7 +133,7 @@ extension FleetEngineCase {
         _ = try bench.step(down)
         let newest = try bench.done { bench.engine.newest(of: bench.place.key(.events), $0) }
         let marker = FleetMarker(
-          .down(reason: "fleet", detail: "over"), term: 1, epoch: "e", sequence: 7, settled: isLast ? settled : nil)
+          .down(reason: "fleet", detail: "over", settled: isLast ? settled : nil), term: 1, epoch: "e", sequence: 7)
         #expect(newest.flatMap { FleetEntry($0.fields) } == .marker(marker))
       }
     },

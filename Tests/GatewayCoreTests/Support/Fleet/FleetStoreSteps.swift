@@ -52,9 +52,10 @@ extension FleetStore {
     case .open: return open(keys, texts)
     case .down:
       let marker = FleetMarker(
-        .down(reason: texts[4], detail: texts[5]), term: number(keys[0], "term"), epoch: texts[1],
-        sequence: UInt64(texts[2]) ?? 0, offset: texts[3],
-        settled: text(keys[0], "c") == texts[6] ? UInt64(texts[6]) : nil)
+        .down(
+          reason: texts[4], detail: texts[5],
+          settled: text(keys[0], "c") == texts[6] ? UInt64(texts[6]) : nil),
+        term: number(keys[0], "term"), epoch: texts[1], sequence: UInt64(texts[2]) ?? 0, offset: texts[3])
       return .reply(.integer(Int64(mark(keys, marker, isOpen: false))))
     case .done: return done(keys, arguments, texts)
     case .adopt: return adopt(keys, texts)
