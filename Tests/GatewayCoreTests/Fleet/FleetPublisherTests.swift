@@ -83,7 +83,7 @@ import Testing
     scene.store.copyToReplica()
     publisher.ended(UpstreamFailure(.closed, "gone"))
     scene.settle()
-    let end = #"3-0 down(reason: "closed", detail: "gone")"#
+    let end = #"3-0 down(reason: "closed", detail: "gone", settled: nil)"#
     #expect(scene.events == ["1-0 take", "2-0 open(hosts: 1)", end])
     for isLost in [false, true] {
       if isLost { scene.store.failOver() } else { scene.engine.cut() }
@@ -145,7 +145,7 @@ import Testing
     publisher.opened(newEpoch: "e2", nil, hosts: 1)
     publish("one")
     scene.settle()
-    let end = #"3-0 down(reason: "closed", detail: "gone")"#
+    let end = #"3-0 down(reason: "closed", detail: "gone", settled: nil)"#
     #expect(numbers == [4])
     #expect(scene.events == ["1-0 take", "2-0 open(hosts: 1)", end, "4-0 open(hosts: 1)", "4-1 one"])
   }
@@ -161,7 +161,7 @@ import Testing
     scene.settle()
     #expect(
       scene.events == [
-        "1-0 take", "2-0 open(hosts: 1)", "2-1 one", #"3-0 down(reason: "closed", detail: "gone")"#,
+        "1-0 take", "2-0 open(hosts: 1)", "2-1 one", #"3-0 down(reason: "closed", detail: "gone", settled: nil)"#,
         "4-0 open(hosts: 2)", "4-2 two",
       ])
   }
@@ -253,7 +253,7 @@ import Testing
     publisher.heal()
     scene.settle()
     #expect(
-      scene.events == ["1-0 take", "2-0 open(hosts: 1)", #"3-0 down(reason: "closed", detail: "gone")"#])
+      scene.events == ["1-0 take", "2-0 open(hosts: 1)", #"3-0 down(reason: "closed", detail: "gone", settled: nil)"#])
   }
 
   @Test func anotherServerBeginsAnotherEpochAndLeavesNumbersOut() {
@@ -331,7 +331,7 @@ import Testing
     for _ in 0..<4 { scene.timers.fire() }
     publisher.ended(UpstreamFailure(.closed, "gone"))
     scene.settle()
-    #expect(scene.events.suffix(2) == ["2-3500 3500", #"3-0 down(reason: "closed", detail: "gone")"#])
+    #expect(scene.events.suffix(2) == ["2-3500 3500", #"3-0 down(reason: "closed", detail: "gone", settled: nil)"#])
   }
 
   @Test func thousandsOfEventsBeforeTheNumberIsKnownFollowTheOpeningInPortions() {
