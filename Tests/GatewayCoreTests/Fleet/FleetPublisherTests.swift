@@ -6,6 +6,8 @@ import Testing
   private let scene = FleetScene()
   private let publisher: FleetPublisher
   private let own = FleetOwn(term: 1, host: "a")
+  /// The end of the first conversation, where the server has hung up.
+  private static let end = #"3-0 down(reason: "closed", detail: "gone", settled: nil)"#
 
   init() {
     publisher = FleetPublisher(scene.place, engine: scene.engine, timers: scene.timers, grace: .seconds(10))
@@ -83,8 +85,7 @@ import Testing
     scene.store.copyToReplica()
     publisher.ended(UpstreamFailure(.closed, "gone"))
     scene.settle()
-    let end = #"3-0 down(reason: "closed", detail: "gone", settled: nil)"#
-    #expect(scene.events == ["1-0 take", "2-0 open(hosts: 1)", end])
+    #expect(scene.events == ["1-0 take", "2-0 open(hosts: 1)", Self.end])
     for isLost in [false, true] {
       if isLost { scene.store.failOver() } else { scene.engine.cut() }
       publisher.engineLost()
@@ -92,7 +93,7 @@ import Testing
       #expect(scene.events.count == (isLost ? 2 : 3))
       publisher.heal()
       scene.settle()
-      #expect(scene.events == ["1-0 take", "2-0 open(hosts: 1)", end])
+      #expect(scene.events == ["1-0 take", "2-0 open(hosts: 1)", Self.end])
     }
   }
 
@@ -145,9 +146,8 @@ import Testing
     publisher.opened(newEpoch: "e2", nil, hosts: 1)
     publish("one")
     scene.settle()
-    let end = #"3-0 down(reason: "closed", detail: "gone", settled: nil)"#
     #expect(numbers == [4])
-    #expect(scene.events == ["1-0 take", "2-0 open(hosts: 1)", end, "4-0 open(hosts: 1)", "4-1 one"])
+    #expect(scene.events == ["1-0 take", "2-0 open(hosts: 1)", Self.end, "4-0 open(hosts: 1)", "4-1 one"])
   }
 
   @Test func numbersGoOnOverConversations() {
@@ -161,7 +161,7 @@ import Testing
     scene.settle()
     #expect(
       scene.events == [
-        "1-0 take", "2-0 open(hosts: 1)", "2-1 one", #"3-0 down(reason: "closed", detail: "gone", settled: nil)"#,
+        "1-0 take", "2-0 open(hosts: 1)", "2-1 one", Self.end,
         "4-0 open(hosts: 2)", "4-2 two",
       ])
   }
@@ -252,8 +252,7 @@ import Testing
     scene.settle()
     publisher.heal()
     scene.settle()
-    #expect(
-      scene.events == ["1-0 take", "2-0 open(hosts: 1)", #"3-0 down(reason: "closed", detail: "gone", settled: nil)"#])
+    #expect(scene.events == ["1-0 take", "2-0 open(hosts: 1)", Self.end])
   }
 
   @Test func anotherServerBeginsAnotherEpochAndLeavesNumbersOut() {
@@ -331,7 +330,7 @@ import Testing
     for _ in 0..<4 { scene.timers.fire() }
     publisher.ended(UpstreamFailure(.closed, "gone"))
     scene.settle()
-    #expect(scene.events.suffix(2) == ["2-3500 3500", #"3-0 down(reason: "closed", detail: "gone", settled: nil)"#])
+    #expect(scene.events.suffix(2) == ["2-3500 3500", Self.end])
   }
 
   @Test func thousandsOfEventsBeforeTheNumberIsKnownFollowTheOpeningInPortions() {
