@@ -14,30 +14,22 @@ struct DecimalText: Equatable, Sendable {
 
   /// Takes another number.
   mutating func set(_ value: UInt64) {
-    if value == self.value { return }
-    if value &- self.value == 1, value != 0, increment() { self.value = value } else { write(value) }
+    guard value >= self.value else { return write(value) }
+    // What comes on top changes the last digits, as far as it is carried.
+    var (carried, at) = (value &- self.value, count)
+    while carried > 0, at > 0 {
+      at &-= 1
+      carried &+= UInt64(digits[at] &- UInt8(ascii: "0"))
+      digits[at] = UInt8(ascii: "0") &+ UInt8(truncatingIfNeeded: carried % 10)
+      carried /= 10
+    }
+    // It may have more digits.
+    if carried == 0 { self.value = value } else { write(value) }
   }
 
   /// The digits, and behind them bytes that mean nothing.
   @inline(__always)
   func withBytes(_ body: (UnsafeRawBufferPointer) -> Void) { digits.span.bytes.withUnsafeBytes(body) }
-
-  /// False where the number needs another digit.
-  private mutating func increment() -> Bool {
-    var at = count &- 1
-    if digits[at] < UInt8(ascii: "9") {
-      digits[at] &+= 1
-      return true
-    }
-    while at >= 0, digits[at] == UInt8(ascii: "9") { at &-= 1 }
-    guard at >= 0 else { return false }
-    digits[at] &+= 1
-    while at < count &- 1 {
-      at &+= 1
-      digits[at] = UInt8(ascii: "0")
-    }
-    return true
-  }
 
   private mutating func write(_ value: UInt64) {
     self.value = value

@@ -41,6 +41,19 @@ import Testing
     #expect(written { $0.put(number) } == ">0")
   }
 
+  @Test func aNumberThatJumpsIsWrittenAsSwiftWritesIt() {
+    var number = DecimalText()
+    let time: UInt64 = 1_699_999_999_999
+    let values: [UInt64] = [
+      1, 9, 10, 19, 100, 99, 101, 1_101, 2_101, 2_102, time, time + 1, time + 12, time + 112, time + 1_001, time - 1,
+      9_999_999_999_999, 10_000_000_000_000, .max, 0, 7, 12, 12, 9,
+    ]
+    for value in values {
+      number.set(value)
+      #expect(written { $0.put(number) } == ">\(value)")
+    }
+  }
+
   @Test func textsFollowEachOther() {
     let name = Array(#""chat""#.utf8)
     #expect(
