@@ -214,12 +214,12 @@ struct JSONProgress: Equatable, Sendable {
   }
 
   private mutating func stepThroughString(_ text: RawSpan, _ isWhole: Bool) throws(JSONError) -> Bool {
-    // From the byte before, which is taken for the opening quote.
-    at &-= 1
     do throws(JSONError) {
-      try JSONScanner.stepOverString(text, &at)
+      // From the byte before, which is taken for the opening quote.
+      at = try JSONScanner.endOfString(text, from: at &- 1)
     } catch {
-      // It stands on what is wrong, or cut.
+      // What is wrong, or cut, stands here.
+      at = error.offset
       guard !isWhole, text.byteCount &- at < Self.margin else { throw error }
       return false
     }

@@ -61,15 +61,18 @@ public enum JSONScanner {
   static func scanValue(
     _ text: RawSpan, _ at: inout Int, depth: Int, _ notes: inout Notes
   ) throws(JSONError) -> Range<Int> {
+    let start = at
     // Most are strings.
-    byte(text, at) == UInt8(ascii: "\"")
-      ? try scanString(text, &at) : try scanAnyValue(text, &at, depth: depth, &notes)
+    at =
+      byte(text, at) == UInt8(ascii: "\"")
+      ? try endOfString(text, from: at) : try endOfAnyValue(text, from: at, depth: depth, &notes)
+    return start..<at
   }
 
-  private static func scanAnyValue(
-    _ text: RawSpan, _ at: inout Int, depth: Int, _ notes: inout Notes
-  ) throws(JSONError) -> Range<Int> {
-    let start = at
+  private static func endOfAnyValue(
+    _ text: RawSpan, from start: Int, depth: Int, _ notes: inout Notes
+  ) throws(JSONError) -> Int {
+    var at = start
     let allowed = min(depth, depthLimit)
     var level = 0
     // One bit for each open container, the innermost lowest: set for an object.
@@ -89,12 +92,12 @@ public enum JSONScanner {
         level &+= 1
         objects = objects &<< 1
         continue
-      case UInt8(ascii: "\""): try stepOverString(text, &at)
+      case UInt8(ascii: "\""): at = try endOfString(text, from: at)
       default: try stepOverScalar(text, &at)
       }
       try closeContainers(text, &at, &level, &objects, &notes)
     } while level > 0
-    return start..<at
+    return at
   }
 
   /// Behind a value: closes every container that ends here, and steps to the next value of the innermost open one.

@@ -5,21 +5,20 @@ extension JSONScanner {
   static func scanString(_ text: RawSpan, _ at: inout Int) throws(JSONError) -> Range<Int> {
     let start = at
     guard byte(text, at) == UInt8(ascii: "\"") else { throw .syntax(at: at) }
-    try stepOverString(text, &at)
+    at = try endOfString(text, from: at)
     return start..<at
   }
 
-  /// `at` stands on the opening quote and is left behind the closing one.
-  static func stepOverString(_ text: RawSpan, _ at: inout Int) throws(JSONError) {
-    at &+= 1
+  /// Where the string ends, behind its closing quote, whose opening quote stands at `start`. An error has the offset at
+  /// which the scanner stopped.
+  static func endOfString(_ text: RawSpan, from start: Int) throws(JSONError) -> Int {
+    var at = start &+ 1
     while true {
       skipPlainBytes(text, &at)
       switch byte(text, at) {
-      case UInt8(ascii: "\""):
-        at &+= 1
-        return
-      case UInt8(ascii: "\\"): try stepOverEscape(text, &at)
-      case 0x80...: try stepOverMultibyte(text, &at)
+      case UInt8(ascii: "\""): return at &+ 1
+      case UInt8(ascii: "\\"): at = try endOfEscape(text, from: at)
+      case 0x80...: at = try endOfMultibyte(text, from: at)
       case ..<0x20: throw .syntax(at: at)
       default: at &+= 1
       }
@@ -88,14 +87,14 @@ extension JSONScanner {
       .| (block .== Block(repeating: 0x5c))
   }
 
-  private static func stepOverEscape(_ text: RawSpan, _ at: inout Int) throws(JSONError) {
+  private static func endOfEscape(_ text: RawSpan, from at: Int) throws(JSONError) -> Int {
     switch byte(text, at &+ 1) {
     case UInt8(ascii: "\""), UInt8(ascii: "\\"), UInt8(ascii: "/"), UInt8(ascii: "b"), UInt8(ascii: "f"),
       UInt8(ascii: "n"), UInt8(ascii: "r"), UInt8(ascii: "t"):
-      at &+= 2
+      return at &+ 2
     case UInt8(ascii: "u"):
       guard codeUnit(text, at &+ 2) != nil else { throw .syntax(at: at) }
-      at &+= 6
+      return at &+ 6
     default: throw .syntax(at: at)
     }
   }
@@ -117,12 +116,13 @@ extension JSONScanner {
 
   /// Steps over characters outside ASCII as long as they follow each other: neither overlong forms, nor surrogates, nor
   /// anything above U+10FFFF (the table of RFC 3629 section 4).
-  private static func stepOverMultibyte(_ text: RawSpan, _ at: inout Int) throws(JSONError) {
+  private static func endOfMultibyte(_ text: RawSpan, from start: Int) throws(JSONError) -> Int {
+    var at = start
     while true {
       let second = byte(text, at &+ 1)
       let length: Int
       switch byte(text, at) {
-      case ..<0x80: return
+      case ..<0x80: return at
       case 0xc2...0xdf where isContinuation(second): length = 2
       case 0xe0 where second >= 0xa0 && second <= 0xbf,
         0xe1...0xec where isContinuation(second),
