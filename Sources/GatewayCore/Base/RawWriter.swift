@@ -1,13 +1,16 @@
 /// Writes pieces of a text into memory that was made large enough, so that a growing array's questions are asked once for
 /// all of them.
 struct RawWriter {
-  private let memory: UnsafeMutableRawBufferPointer
+  private let base: UnsafeMutableRawPointer
+  private let capacity: Int
   /// Behind the last byte written.
   private(set) var end: Int
 
   /// Begins to write at an offset.
   init(_ memory: UnsafeMutableRawBufferPointer, at start: Int) {
-    self.memory = memory
+    guard let base = memory.baseAddress else { preconditionFailure("there is no memory to write to") }
+    self.base = base
+    capacity = memory.count
     end = start
   }
 
@@ -33,11 +36,11 @@ struct RawWriter {
   @inline(__always)
   mutating func put(decimal number: UInt64) {
     let behind = end &+ Self.digits(of: number)
-    precondition(behind <= memory.count)
+    precondition(behind <= capacity)
     var (rest, at) = (number, behind)
     repeat {
       at &-= 1
-      memory[at] = UInt8(ascii: "0") &+ UInt8(truncatingIfNeeded: rest % 10)
+      base.storeBytes(of: UInt8(ascii: "0") &+ UInt8(truncatingIfNeeded: rest % 10), toByteOffset: at, as: UInt8.self)
       rest /= 10
     } while rest > 0
     end = behind
@@ -58,8 +61,8 @@ struct RawWriter {
 
   @inline(__always)
   mutating func put(_ bytes: UnsafeRawBufferPointer) {
-    precondition(bytes.count <= memory.count &- end)
-    guard let source = bytes.baseAddress, let base = memory.baseAddress else { return }
+    precondition(bytes.count <= capacity &- end)
+    guard let source = bytes.baseAddress else { return }
     (base + end).copyMemory(from: source, byteCount: bytes.count)
     end &+= bytes.count
   }

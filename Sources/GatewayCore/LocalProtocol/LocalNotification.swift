@@ -45,7 +45,7 @@ enum LocalNotification {
       if !isString { writer.put("\"") }
       writer.put(name)
       if !isString { writer.put("\"") }
-      range = before + start - origin..<before + writer.end - origin
+      range = before &+ start &- origin..<before &+ writer.end &- origin
       writer.put(#","args":["#)
       writer.put(arguments)
       if isWhole { writer.put("]}}\n") } else { writer.put("]") }
