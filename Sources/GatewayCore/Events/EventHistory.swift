@@ -40,6 +40,7 @@ struct EventHistory {
   }
   /// What it holds of that now: somewhat more than it needs, so that it is not asked for each event.
   private var heldCount = Int.max
+  /// A tail whose event has gone, for its memory.
   private var spare: [UInt8] = []
   /// Larger memory, in bytes, goes back.
   private static let spareLimit = 64 << 10
@@ -94,12 +95,12 @@ struct EventHistory {
   /// Appends what stands for the next number. `name` is where the name stands in an event's tail.
   mutating func append(_ content: consuming Content, name: Range<Int> = 0..<0, at now: MonotonicInstant) {
     byteCount &+= content.byteCount
-    var slot = Slot(arrival: now, content: content)
-    if name.upperBound <= Int(UInt16.max) {
-      slot.nameStart = UInt16(truncatingIfNeeded: name.lowerBound)
-      slot.nameEnd = UInt16(truncatingIfNeeded: name.upperBound)
-    }
-    slots.append(slot)
+    let isNameKnown = name.upperBound <= Int(UInt16.max)
+    slots.append(
+      Slot(
+        arrival: now, content: content,
+        nameStart: isNameKnown ? UInt16(truncatingIfNeeded: name.lowerBound) : 0,
+        nameEnd: isNameKnown ? UInt16(truncatingIfNeeded: name.upperBound) : 0))
     trim(now)
     if byteCount > heldCount { holdMemory() }
   }
@@ -124,49 +125,64 @@ struct EventHistory {
 
   /// Lets go of what is beyond the bounds, of a portion at most. Returns whether that was all.
   @discardableResult
+  @inline(__always)
   mutating func trim(_ now: MonotonicInstant) -> Bool {
-    let before = oldestPlace
-    var isDone = true
-    while let oldest = slots.look(0, { $0.arrival }),
-      count > settings.events || byteCount > settings.bytes || now.nanoseconds &- oldest.nanoseconds > ageLimit
-    {
-      isDone = oldestPlace &- before < UInt64(Self.portion)
-      guard isDone else { break }
-      dropOldest()
-    }
-    if before != oldestPlace, !past.isEmpty { forgetEpochs() }
+    let isDone = !isBeyondBounds(now) || dropBeyondBounds(now)
     if heldCount != .max, heldCount - byteCount > max(byteCount, 64 << 10) { holdMemory() }
     return isDone
   }
 
-  /// Memory of an event that has gone, for the next one, which has to follow: a history that is full takes none. Empty
-  /// where there is none, or where it is not of the size that is wanted.
-  mutating func takeSpare(for size: Int) -> [UInt8] {
-    // The event that the next one drives out goes now, when its memory can be used.
-    if count >= settings.events {
-      dropOldest()
-      if !past.isEmpty { forgetEpochs() }
-    }
-    var taken: [UInt8] = []
-    swap(&taken, &spare)
-    guard taken.capacity >= size, taken.capacity <= 4 * size else { return [] }
-    // Where it is still being read, this makes another one.
-    taken.removeAll(keepingCapacity: true)
-    return taken
+  @inline(__always)
+  private func isBeyondBounds(_ now: MonotonicInstant) -> Bool {
+    guard let oldest = slots.look(0, { $0.arrival }) else { return false }
+    return count > settings.events || byteCount > settings.bytes || now.nanoseconds &- oldest.nanoseconds > ageLimit
   }
 
-  private mutating func dropOldest() {
-    guard let slot = slots.popFirst() else { return }
-    byteCount &-= slot.content.byteCount
-    switch slot.content {
-    case .event(let tail):
-      let (start, end) = (Int(slot.nameStart), Int(slot.nameEnd))
-      let isKnown = start < end && end <= tail.count
-      expired.note(isKnown ? tail.span.bytes.extracting(start..<end) : nil, at: oldestPlace)
-      if tail.capacity <= Self.spareLimit { spare = tail }
-    case .hole: expired.note(nil, at: oldestPlace)
+  @inline(never)
+  private mutating func dropBeyondBounds(_ now: MonotonicInstant) -> Bool {
+    let end = oldestPlace &+ UInt64(Self.portion)
+    while oldestPlace < end, isBeyondBounds(now) { spare = dropOldest() }
+    let isDone = !isBeyondBounds(now)
+    if !past.isEmpty { forgetEpochs() }
+    return isDone
+  }
+
+  /// An empty array with room for the tail of the next event, which has to follow: in the memory of an event that has
+  /// gone, where that is of about the size, so that a history that is full takes none.
+  mutating func takeTail(room: Int) -> [UInt8] {
+    var tail: [UInt8] = []
+    if count >= settings.events {
+      // The event that the next one drives out goes now, when its memory can be used.
+      tail = dropOldest()
+      if !past.isEmpty { forgetEpochs() }
+    } else {
+      swap(&tail, &spare)
     }
+    guard tail.capacity >= room, tail.capacity <= 4 &* room else {
+      tail = []
+      tail.reserveCapacity(room)
+      return tail
+    }
+    // Where it is still being read, this makes another one.
+    tail.removeAll(keepingCapacity: true)
+    return tail
+  }
+
+  /// Returns the tail of the event that has gone, for its memory; an empty one where that is too large to be used again.
+  @discardableResult
+  private mutating func dropOldest() -> [UInt8] {
+    guard let slot = slots.popFirst() else { return [] }
+    let place = oldestPlace
     oldestPlace &+= 1
+    byteCount &-= slot.content.byteCount
+    guard case .event(let tail) = slot.content else {
+      expired.note(nil, at: place)
+      return []
+    }
+    let (start, end) = (Int(slot.nameStart), Int(slot.nameEnd))
+    let isKnown = start < end && end <= tail.count
+    expired.note(isKnown ? tail.span.bytes.extracting(start..<end) : nil, at: place)
+    return tail.capacity <= Self.spareLimit ? tail : []
   }
 
   /// Continuity was lost: the next number belongs to another epoch. Numbers may leave some out.

@@ -50,8 +50,8 @@ final class EventStream {
   private let random: any RandomSource
   /// Longest line of a local client, in bytes.
   private(set) var lineLimit: Int
-  /// Reused for every event, unless the history keeps it.
-  private var tail: [UInt8] = []
+  /// What the last event was written in, to be used again. Empty where the history keeps it.
+  private var spareTail: [UInt8] = []
   private var answerTail: [UInt8] = []
   private var stamp = EventStamp()
 
@@ -143,7 +143,7 @@ final class EventStream {
     let arrival = time.arrival
     let now = given.map { Int64(clamping: $0.time) } ?? stamp(arrival)
     stamp.set(sequence: sequence, time: now)
-    emptyTail(for: size)
+    var tail = emptyTail(for: size)
     let name = LocalNotification.eventTail(
       stamp, name: rawName, arguments: arguments, kwargs: kwargs, ack: nil, into: &tail)
     guard tail.count + Self.headAllowance <= lineLimit else {
@@ -159,10 +159,10 @@ final class EventStream {
         stamp, name: rawName, arguments: arguments, kwargs: kwargs, ack: answer, into: &answerTail)
       for feed in match.feeds { hand(feed.pointee.answers ? answerTail : tail, to: feed) }
     } else {
-      fanOut(match)
+      fanOut(tail, match)
     }
     // A long text goes as soon as the last output that refers to it has written it.
-    if tail.count >= ClientOutput.sharedFrom { tail = [] }
+    if !history.isEnabled, tail.count < ClientOutput.sharedFrom { spareTail = tail }
   }
 
   /// The time of an event that comes now and is none of this stream's.
@@ -190,15 +190,17 @@ final class EventStream {
     router.match(rawName: rawName) { Self.name(of: rawName) }
   }
 
-  /// Makes `tail` empty. One that the history keeps is left to it, and the next one is one that the history has let go,
-  /// or made to measure.
-  private func emptyTail(for payload: Int) {
-    guard history.isEnabled else { return tail.removeAll(keepingCapacity: tail.capacity <= 1 << 16) }
-    tail = history.takeSpare(for: payload + Self.tailAllowance)
-    tail.reserveCapacity(payload + Self.tailAllowance)
+  /// What an event is written in: with a history in memory that it has let go, or made to measure, because it keeps the
+  /// event.
+  private func emptyTail(for payload: Int) -> [UInt8] {
+    if history.isEnabled { return history.takeTail(room: payload + Self.tailAllowance) }
+    var tail: [UInt8] = []
+    swap(&tail, &spareTail)
+    tail.removeAll(keepingCapacity: tail.capacity <= 1 << 16)
+    return tail
   }
 
-  private func remember(_ content: EventHistory.Content, name: Range<Int> = 0..<0, _ arrival: Arrival) {
+  private func remember(_ content: consuming EventHistory.Content, name: Range<Int> = 0..<0, _ arrival: Arrival) {
     guard history.isEnabled else { return history.skip() }
     // First: what it writes ends before this event.
     log?.append(content, arrival: arrival.wallMilliseconds)
@@ -394,14 +396,14 @@ final class EventStream {
 
   /// The path of nearly every event: one line that all clients' outputs point to, or two copies where ids differ, and
   /// nothing else.
-  private func fanOut(_ match: Router.Match) {
+  private func fanOut(_ tail: [UInt8], _ match: Router.Match) {
     guard tail.count < ClientOutput.sharedFrom else {
       for feed in match.feeds { hand(tail, to: feed) }
       return
     }
-    var shared: [UInt8]?
-    tail.withUnsafeBytes { tail in
-      let line = match.commonHead.flatMap { outputs.assemble($0, tail) }
+    var kept: [UInt8]?
+    tail.withUnsafeBytes { bytes in
+      let line = match.commonHead.flatMap { outputs.assemble($0, bytes) }
       let common = line == nil ? nil : match.commonHead?.baseAddress
       match.feeds.withUnsafeBufferPointer { feeds in
         for feed in feeds {
@@ -409,12 +411,12 @@ final class EventStream {
             if let line, feed.pointee.head.baseAddress == common {
               outputs.append(line, to: feed.pointee.output)
             } else {
-              outputs.append(feed.pointee.head, tail, to: feed.pointee.output)
+              outputs.append(feed.pointee.head, bytes, to: feed.pointee.output)
             }
           } else {
-            let copy = shared ?? (history.isEnabled ? self.tail : Array(tail))
-            shared = copy
-            feed.pointee.subscription.takeUnretainedValue().take(sequence: sequence, tail: copy, epoch: epoch)
+            let copy = kept ?? (history.isEnabled ? tail : Array(bytes))
+            kept = copy
+            hand(copy, to: feed)
           }
         }
       }

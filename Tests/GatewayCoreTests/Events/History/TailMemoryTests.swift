@@ -1,0 +1,81 @@
+import Testing
+
+@testable import GatewayCore
+
+/// In whose memory the next event is written.
+@Suite struct TailMemoryTests {
+  private static let now = MonotonicInstant(nanoseconds: 0)
+
+  private func history(_ change: (inout HistorySettings) -> Void) -> EventHistory {
+    var settings = HistorySettings()
+    change(&settings)
+    return EventHistory(settings, epoch: "e")
+  }
+
+  /// Appends an event of a hundred bytes. Returns where they lie.
+  @discardableResult
+  private func add(_ letter: Character, to history: inout EventHistory) -> UnsafeRawPointer? {
+    var tail = history.takeTail(room: 128)
+    #expect(tail.isEmpty && tail.capacity >= 128)
+    tail.append(contentsOf: String(repeating: letter, count: 100).utf8)
+    let place = tail.withUnsafeBytes { $0.baseAddress }
+    history.append(.event(tail), at: Self.now)
+    return place
+  }
+
+  private func texts(_ history: EventHistory) -> [String] {
+    (history.oldestPlace..<history.nextPlace).map { place in
+      guard case .event(let tail) = history.content(at: place) else { return "" }
+      return String(decoding: tail.prefix(1), as: UTF8.self)
+    }
+  }
+
+  @Test func aFullHistoryHasTheNextEventInTheMemoryOfItsOldest() {
+    var history = history { $0.events = 2 }
+    let first = add("a", to: &history)
+    let second = add("b", to: &history)
+    #expect(first != second)
+    for (letter, place) in [("c", first), ("d", second), ("e", first)] as [(Character, UnsafeRawPointer?)] {
+      let reused = add(letter, to: &history)
+      #expect(reused == place)
+    }
+    #expect(texts(history) == ["d", "e"])
+    #expect(history.oldestPlace == 3 && history.byteCount == 200)
+  }
+
+  @Test func whatWentForItsBytesIsUsedByTheNextEvent() {
+    var history = history { $0.bytes = 150 }
+    let first = add("a", to: &history)
+    let second = add("b", to: &history)
+    #expect(history.count == 1)
+    let (third, fourth) = (add("c", to: &history), add("d", to: &history))
+    #expect(third == first && fourth == second)
+    #expect(texts(history) == ["d"])
+  }
+
+  @Test func anEventThatIsStillReadIsNotWrittenOver() {
+    var history = history { $0.events = 1 }
+    add("a", to: &history)
+    let read = history.content(at: 0)
+    add("b", to: &history)
+    #expect(read == .event([UInt8](repeating: UInt8(ascii: "a"), count: 100)))
+    #expect(texts(history) == ["b"])
+  }
+
+  @Test func memoryOfAnotherSizeIsNotUsed() {
+    for room in [8, 4_096] {
+      var history = history { $0.events = 1 }
+      add("a", to: &history)
+      let tail = history.takeTail(room: room)
+      #expect(tail.isEmpty && tail.capacity >= room && tail.capacity < 2 * room + 64)
+    }
+  }
+
+  @Test func anEventThatCouldNotBeShownHasNoMemory() {
+    var history = history { $0.events = 1 }
+    history.append(.hole(.tooLarge, name: "n"), at: Self.now)
+    add("a", to: &history)
+    history.append(.hole(.tooLarge, name: "n"), at: Self.now)
+    #expect(history.count == 1 && history.byteCount == 1)
+  }
+}
