@@ -46,14 +46,10 @@ struct Ring<Element> {
     return blocks[place >> Self.shift][place & Self.mask].map(look)
   }
 
+  @inline(__always)
   mutating func append(_ element: consuming Element) {
-    if isShort, count == places.count { makeRoom() }
-    if isShort {
-      places[place(count)] = element
-    } else {
-      if count == placeCount { addBlocks() }
-      put(element, at: longPlace(count))
-    }
+    guard isShort, count < places.count else { return appendMakingRoom(element) }
+    places[place(count)] = element
     count &+= 1
   }
 
@@ -71,6 +67,7 @@ struct Ring<Element> {
     count &+= 1
   }
 
+  @inline(__always)
   mutating func popFirst() -> Element? {
     guard count > 0 else { return nil }
     guard isShort else { return popFirstOfBlocks() }
@@ -116,6 +113,19 @@ struct Ring<Element> {
   @inline(__always)
   private func place(_ offset: Int) -> Int { (head &+ offset) & (places.count &- 1) }
 
+  /// Appends to a short ring that is full, or to a long one.
+  @inline(never)
+  private mutating func appendMakingRoom(_ element: consuming Element) {
+    if isShort { makeRoom() }
+    if isShort {
+      places[place(count)] = element
+    } else {
+      if count == placeCount { addBlocks() }
+      put(element, at: longPlace(count))
+    }
+    count &+= 1
+  }
+
   /// A short ring is full: it grows, or becomes a long one.
   @inline(never)
   private mutating func makeRoom() {
@@ -124,12 +134,14 @@ struct Ring<Element> {
     places = []
   }
 
+  @inline(__always)
   private mutating func giveBackPlaces() {
     guard places.count > Self.keptPlaces, count <= places.count / Self.sparseness else { return }
     move(to: max(Self.keptPlaces, places.count / 4))
   }
 
   /// Into a short ring of so many places: a power of two, and not fewer than are taken.
+  @inline(never)
   private mutating func move(to size: Int) {
     var block: Block = []
     block.reserveCapacity(size)
@@ -163,6 +175,7 @@ struct Ring<Element> {
     return Block(repeating: nil, count: Self.blockSize)
   }
 
+  @inline(never)
   private mutating func popFirstOfBlocks() -> Element? {
     let left = head >> Self.shift
     let element = takeLong(head)
