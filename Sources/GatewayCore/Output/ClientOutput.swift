@@ -267,7 +267,8 @@ public final class ClientOutputs {
   /// What to write now, at most so many bytes of it. Valid until the output changes. Asked here, because an output that
   /// another module asks is copied for it.
   public func pending(of pointer: Pointer, atMost limit: Int) -> UnsafeRawBufferPointer {
-    UnsafeRawBufferPointer(rebasing: pointer.pointee.pending.prefix(limit))
+    let pending = pointer.pointee.pending
+    return UnsafeRawBufferPointer(start: pending.baseAddress, count: min(pending.count, limit))
   }
 
   /// The kernel took the first `written` bytes.
