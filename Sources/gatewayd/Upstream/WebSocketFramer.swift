@@ -64,15 +64,15 @@ final class WebSocketFramer {
     return untaken > 0 || compression?.isExpanding == true ? untaken : nil
   }
 
-  /// Takes bytes from the peer. `onMessage` hears each message; the span is valid during the call. A non-nil result is
-  /// final.
-  @discardableResult
-  func receive(_ bytes: UnsafeRawBufferPointer, _ onMessage: (MessageKind, RawSpan) -> Void) -> WebSocketEnding? {
-    guard ending == nil else { return ending }
+  /// Takes bytes from the peer, unless there is an `ending`. `onMessage` hears each message; the span is valid during
+  /// the call.
+  @inline(__always)
+  func receive(_ bytes: UnsafeRawBufferPointer, _ onMessage: (MessageKind, RawSpan) -> Void) {
+    guard ending == nil else { return }
     frames = 0
     if let compression, compression.isExpanding, !settle(compression.goOn(), onMessage) || ending != nil {
       untaken = bytes.count
-      return ending
+      return
     }
     do throws(FrameReader.Problem) {
       untaken = try reader.receive(bytes) { item, payload in
@@ -93,7 +93,6 @@ final class WebSocketFramer {
       case .noMemory: fail(.noMemory)
       }
     }
-    return ending
   }
 
   @inline(__always)

@@ -31,6 +31,7 @@ import Testing
           messages.append("\(kind) \(body.withUnsafeBytes { String(decoding: $0, as: UTF8.self) })")
         }
       }
+      return framer?.ending
     }
 
     func send(_ text: String, compress: Bool = true) {

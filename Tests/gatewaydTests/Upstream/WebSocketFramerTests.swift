@@ -21,6 +21,7 @@ import Testing
           messages.append("\(kind) \(body.withUnsafeBytes { String(decoding: $0, as: UTF8.self) })")
         }
       }
+      return framer?.ending
     }
 
     /// Takes what was written, unmasked, one element for each frame.
@@ -63,7 +64,7 @@ import Testing
     let four = [UInt8]((0..<4).flatMap { WebSocketPeer.Connection.frame(1, Array("\($0)".utf8)) })
     var count = 0
     func receive(_ bytes: ArraySlice<UInt8>) {
-      _ = Array(bytes).withUnsafeBytes { bytes in
+      Array(bytes).withUnsafeBytes { bytes in
         framer.receive(bytes) { _, _ in
           count += 1
           work.note(count == 2 ? 1 << 20 : 1)
