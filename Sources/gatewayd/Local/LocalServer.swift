@@ -38,7 +38,7 @@ final class LocalServer {
     time = loop.time
     peers = LocalPeers(gateway: gateway, epoll: epoll, timers: loop.timers, time: loop.time)
     source = try loop.addIO(epoll.descriptor, .readable) { [unowned self] _ in serve() }
-    loop.beforeSleep = { [unowned loop, peers, outputs = gateway.outputs] in
+    loop.beforeSleep = { [peers, outputs = gateway.outputs] loop in
       if outputs.hasDirty { loop.noteRecipient(outputs.onlyDirty?.pointee.tag) }
       peers.flush()
     }

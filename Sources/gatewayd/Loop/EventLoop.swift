@@ -27,8 +27,8 @@ final class EventLoop {
   let timers: Timers
   /// Signals, processes, the watchdog.
   let system: SystemEvents
-  /// Called in every turn before the loop may sleep: output that was gathered is written here.
-  var beforeSleep: (() -> Void)?
+  /// Called with the loop in every turn before it may sleep: output that was gathered is written here.
+  var beforeSleep: ((EventLoop) -> Void)?
   /// How many writes `beforeSleep` would make now, about.
   var writesDue: () -> Int = { 0 }
 
@@ -84,7 +84,7 @@ final class EventLoop {
   {
     try addIO(mailbox.descriptor, .readable) { [unowned self] _ in
       for letter in mailbox.collect() { handler(letter) }
-      beforeSleep?()
+      beforeSleep?(self)
     }
   }
 
@@ -144,18 +144,18 @@ final class EventLoop {
       fireTimers()
     }
     if system.isDue { try system.turn() }
-    beforeSleep?()
+    beforeSleep?(self)
     let mayGoOn = yielded.count
     let isDue = timerIsDue
     if !isDue { armTimer() }
     let mayOversleep = !hasDeferred && exitCode == nil && !isDue
     if mayOversleep { meter.rest(at: time.now) }
     try sources.dispatch(milliseconds: mayOversleep ? Self.milliseconds(limit) : 0) { isFirst in
-      if !isFirst { beforeSleep?() }
+      if !isFirst { beforeSleep?(self) }
       beginTurn()
       return isFirst || exitCode == nil
     }
-    if !yielded.isEmpty { beforeSleep?() }
+    if !yielded.isEmpty { beforeSleep?(self) }
     sources.forgetServed()
     if system.isDue, exitCode == nil { try system.turn() }
     if mayGoOn > 0, exitCode == nil { goOn(mayGoOn) }
@@ -188,7 +188,7 @@ final class EventLoop {
   /// time is the first the next time.
   private func goOn(_ count: Int) {
     runDeferred()
-    beforeSleep?()
+    beforeSleep?(self)
     let end = time.now + Self.yieldedLimit
     var left = count
     while left > 0, exitCode == nil, left == count || time.now < end {
@@ -197,7 +197,7 @@ final class EventLoop {
       let first = yielded.removeFirst()
       if let tag = first.tag { sources.goOn(tag) }
       run(first.body)
-      beforeSleep?()
+      beforeSleep?(self)
       sources.forgetServed()
     }
   }

@@ -35,7 +35,7 @@ import Testing
     let loop = try EventLoop()
     let first = loop.timers.after(.milliseconds(200)) { Issue.record("cancelled, but fired") }
     var turns = 0
-    loop.beforeSleep = { turns += 1 }
+    loop.beforeSleep = { _ in turns += 1 }
     loop.timers.after(.milliseconds(400)) { loop.exit(0) }
     try loop.turn(sleepingAtMost: .zero)
     loop.timers.cancel(first)
@@ -84,7 +84,7 @@ import Testing
     let loop = try EventLoop()
     let pair = try Descriptors.pair()
     var trace: [String] = []
-    loop.beforeSleep = { if trace.last != "flush" { trace.append("flush") } }
+    loop.beforeSleep = { _ in if trace.last != "flush" { trace.append("flush") } }
     let source = try loop.addIO(pair.0, .readable) { _ in
       trace.append("read")
       Descriptors.drain(pair.0)
@@ -176,7 +176,7 @@ import Testing
     let pairs = try (0..<40).map { _ in try Descriptors.pair() }
     var called: Set<Int> = []
     var flushes = 0
-    loop.beforeSleep = { flushes += 1 }
+    loop.beforeSleep = { _ in flushes += 1 }
     let sources = try pairs.enumerated().map { number, pair in
       try loop.addIO(pair.0, .readable) { _ in called.insert(number) }
     }
@@ -192,7 +192,7 @@ import Testing
     let loop = try EventLoop()
     let mailbox = try Mailbox<Int>()
     var trace: [String] = []
-    loop.beforeSleep = { trace.append("flush") }
+    loop.beforeSleep = { _ in trace.append("flush") }
     let source = try loop.receive(from: mailbox) { _ in
       trace.append("letter")
       loop.onNextTurn {

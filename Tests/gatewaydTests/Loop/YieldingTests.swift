@@ -15,7 +15,7 @@ import Testing
       Descriptors.drain(pair.0)
       loop.onNextTurn { trace.append("what it put off") }
     }
-    loop.beforeSleep = { if trace.last == "what it put off" { trace.append("flush") } }
+    loop.beforeSleep = { _ in if trace.last == "what it put off" { trace.append("flush") } }
     #expect(!loop.isAnyoneReady())
     loop.afterOthers {
       trace.append("one")
@@ -61,7 +61,7 @@ import Testing
     defer { Descriptors.close(pair) }
     let source = try loop.addIO(pair.0, .readable) { _ in }
     var trace: [String] = []
-    loop.beforeSleep = { if trace.last != "flush" { trace.append("flush") } }
+    loop.beforeSleep = { _ in if trace.last != "flush" { trace.append("flush") } }
     for name in ["one", "two"] {
       loop.afterOthers { trace.append("\(name) \(loop.isAnyoneReady(otherThan: source))") }
     }
@@ -89,7 +89,7 @@ import Testing
     let pairs = try (0..<2).map { _ in try Descriptors.pair() }
     defer { pairs.forEach(Descriptors.close) }
     var recipient: Int?
-    loop.beforeSleep = { loop.noteRecipient(recipient) }
+    loop.beforeSleep = { _ in loop.noteRecipient(recipient) }
     let sources = try pairs.map { pair in try loop.addIO(pair.0, .readable) { _ in Descriptors.drain(pair.0) } }
     func serve(_ index: Int, for client: Int?) throws {
       recipient = client
@@ -118,7 +118,7 @@ import Testing
     let pair = try Descriptors.pair()
     defer { Descriptors.close(pair) }
     var recipient: Int? = 7
-    loop.beforeSleep = { if let recipient { loop.noteRecipient(recipient) } }
+    loop.beforeSleep = { _ in if let recipient { loop.noteRecipient(recipient) } }
     let source = try loop.addIO(pair.0, .readable) { _ in Descriptors.drain(pair.0) }
     func serve() throws {
       loop.afterOthers {}
@@ -140,7 +140,7 @@ import Testing
     defer { Descriptors.close(pair) }
     var trace: [String] = []
     var source: EventLoop.IOSource?
-    loop.beforeSleep = { if trace.last?.hasSuffix("reads") == true { loop.noteRecipient(7) } }
+    loop.beforeSleep = { _ in if trace.last?.hasSuffix("reads") == true { loop.noteRecipient(7) } }
     source = try loop.addIO(pair.0, .readable) { _ in
       trace.append("reads")
       loop.afterOthers(source) { trace.append("reads on") }
@@ -167,7 +167,7 @@ import Testing
     defer { Descriptors.close(pair) }
     var readiness: [EventLoop.Readiness] = []
     var source: EventLoop.IOSource?
-    loop.beforeSleep = { if readiness.count == 1 { loop.noteRecipient(7) } }
+    loop.beforeSleep = { _ in if readiness.count == 1 { loop.noteRecipient(7) } }
     source = try loop.addIO(pair.0, .readable) {
       readiness.append($0)
       guard readiness.count == 1 else { return }
@@ -188,7 +188,7 @@ import Testing
     let pair = try Descriptors.pair()
     defer { Descriptors.close(pair) }
     var recipient: Int?
-    loop.beforeSleep = {
+    loop.beforeSleep = { _ in
       if let known = recipient { loop.noteRecipient(known) }
       recipient = nil
     }
