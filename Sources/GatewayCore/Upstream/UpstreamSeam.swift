@@ -93,51 +93,6 @@ extension UpstreamConnector {
   func problem(with interest: Interest) -> MessageProblem? { nil }
 }
 
-/// A message in its wire form, as far as it does not depend on the moment of writing. Opaque to the connection.
-public struct PreparedMessage: Equatable, Sendable {
-  /// The event's name; empty for an answer.
-  public var event: String
-  /// For Socket.IO the JSON array text with placeholders instead of binary. Put together each time where the message
-  /// has a long tail.
-  public var body: [UInt8] {
-    get { tail.isEmpty ? head : head + tail }
-    set { (head, tail) = (newValue, []) }
-  }
-  /// The body, or what stands before its tail.
-  private(set) var head: [UInt8]
-  /// What follows of a long body; it lies in the memory in which it came in.
-  private(set) var tail: ArraySlice<UInt8> = []
-  /// Binary parts, in the order of their placeholders.
-  public var attachments: [[UInt8]]
-  /// Whether the transport may compress it; it decides itself whether that is worth it.
-  public var compress = true
-
-  public init(event: String, body: [UInt8], attachments: [[UInt8]] = []) {
-    self.event = event
-    head = body
-    self.attachments = attachments
-  }
-
-  /// A message with a long tail.
-  init(event: String, head: [UInt8], tail: ArraySlice<UInt8>) {
-    self.init(event: event, body: head)
-    self.tail = tail
-  }
-
-  /// Bytes of the body.
-  var bodyCount: Int { head.count + tail.count }
-
-  /// What it costs in memory and counts in queues.
-  public var byteCount: Int { attachments.reduce(bodyCount + event.utf8.count) { $0 + $1.count } }
-}
-
-/// A message that undoes an entering one.
-struct PreparedLeave: Equatable, Sendable {
-  var message: PreparedMessage
-  /// The server is asked for an acknowledgement, which concerns no program.
-  var wantsAck: Bool
-}
-
 /// One attempt and, if it succeeds, the conversation that follows. Never reused: a reconnect makes another.
 protocol UpstreamChannel: AnyObject {
   /// Writes a message. With `ack`, the owner hears `acknowledged` with that id at most once.

@@ -204,10 +204,7 @@ extension Command {
   }
 
   /// It will not be written any more: only what its outcome needs is kept.
-  func dropContent() {
-    if message.bodyCount > 0 { message.body = [] }
-    if !message.attachments.isEmpty { message.attachments = [] }
-  }
+  func dropContent() { message.dropContent() }
 
   /// Whether the server is asked for an acknowledgement.
   var wantsAck: Bool { delivery == .acked || retry != nil }

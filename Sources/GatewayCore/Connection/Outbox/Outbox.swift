@@ -204,7 +204,7 @@ final class Outbox {
     record.change { entry in
       (entry.state, entry.reason, entry.ended, entry.attempts) = (state, reason, now, attempts)
       if let result, result.count <= OutboxEntry.resultLimit { entry.result = result }
-      if !entry.isRepeatable { entry.message = PreparedMessage(event: entry.message.event, body: []) }
+      if !entry.isRepeatable { entry.message.dropContent() }
     }
     archive.add(record)
     commit(.update(record.snapshot), done)

@@ -68,8 +68,10 @@ extension OutboxEntry {
         let target = OutboxTarget(
           upstream: upstream, url: url, namespace: try members.text(), options: try members.optionalBinary())
       else { return nil }
-      var message = PreparedMessage(event: try members.text(), body: try members.binary())
-      for _ in 0..<(try members.array()) { message.attachments.append(try members.binary()) }
+      let (event, body) = (try members.text(), try members.binary())
+      var attachments: [[UInt8]] = []
+      for _ in 0..<(try members.array()) { attachments.append(try members.binary()) }
+      var message = PreparedMessage(event: event, body: body, attachments: attachments)
       message.compress = try members.bool()
       guard let delivery = DeliveryLevel(rawValue: try members.text()) else { return nil }
       let (retries, ackTimeout) = (try members.optionalInteger(), try members.optionalInteger())

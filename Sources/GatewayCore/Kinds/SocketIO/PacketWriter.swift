@@ -30,7 +30,7 @@ final class PacketWriter {
     }
     guard message.tail.isEmpty else { return write(kind, namespace, ack: ack, long: message, to: engine) }
     write(
-      kind, namespace, attachments: message.attachments.count, ack: ack, body: message.head, compress: message.compress,
+      kind, namespace, attachments: message.attachmentCount, ack: ack, body: message.head, compress: message.compress,
       to: engine)
     for attachment in message.attachments {
       largest = max(largest, attachment.count)

@@ -234,12 +234,12 @@ final class SocketIOChannel: UpstreamChannel {
   func write(_ message: PreparedMessage, ack: UInt64?) {
     guard isJoined else { return }
     let id = ack.map { acks.add($0) }
-    link?.write(message.attachments.isEmpty ? .event : .binaryEvent, namespace, ack: id, message)
+    link?.write(message.attachmentCount == 0 ? .event : .binaryEvent, namespace, ack: id, message)
   }
 
   func answer(_ id: UInt64, _ message: PreparedMessage) {
     guard isJoined else { return }
-    let kind = message.attachments.isEmpty ? SocketIOPacket.Kind.acknowledgement : .binaryAcknowledgement
+    let kind = message.attachmentCount == 0 ? SocketIOPacket.Kind.acknowledgement : .binaryAcknowledgement
     link?.write(kind, namespace, ack: id, message)
   }
 

@@ -21,7 +21,7 @@ enum SocketIOEncoder {
 
   /// The length of what `append` writes for an event or an acknowledgement, with `ackDigits` digits of id.
   static func size(of message: PreparedMessage, namespace: [UInt8], ackDigits: Int) -> Int {
-    let count = message.attachments.count
+    let count = message.attachmentCount
     return 2 + (count == 0 ? 0 : digits(UInt64(count)) + 1) + (namespace.isEmpty ? 0 : namespace.count + 1) + ackDigits
       + message.bodyCount
   }

@@ -1,0 +1,84 @@
+/// A message in its wire form, as far as it does not depend on the moment of writing. Opaque to the connection.
+public struct PreparedMessage: Equatable, Sendable {
+  /// What few messages have: apart, because messages are handed on often.
+  private final class Rest: Equatable, Sendable {
+    let tail: ArraySlice<UInt8>
+    let attachments: [[UInt8]]
+
+    init(tail: ArraySlice<UInt8>, attachments: [[UInt8]]) {
+      self.tail = tail
+      self.attachments = attachments
+    }
+
+    static func == (a: Rest, b: Rest) -> Bool { a.tail == b.tail && a.attachments == b.attachments }
+  }
+
+  /// The event's name; empty for an answer.
+  public var event: String
+  /// The body, or what stands before its tail.
+  private(set) var head: [UInt8]
+  /// Nil where a message has neither.
+  private var rest: Rest?
+  /// Whether the transport may compress it; it decides itself whether that is worth it.
+  public var compress = true
+
+  public init(event: String, body: [UInt8], attachments: [[UInt8]] = []) {
+    self.event = event
+    head = body
+    if !attachments.isEmpty { rest = Rest(tail: [], attachments: attachments) }
+  }
+
+  /// A message with a long tail.
+  init(event: String, head: [UInt8], tail: ArraySlice<UInt8>) {
+    self.event = event
+    self.head = head
+    if !tail.isEmpty { rest = Rest(tail: tail, attachments: []) }
+  }
+
+  /// For Socket.IO the JSON array text with placeholders instead of binary. Put together each time where the message
+  /// has a long tail.
+  public var body: [UInt8] {
+    get { tail.isEmpty ? head : head + tail }
+    set {
+      head = newValue
+      keep(tail: [], attachments)
+    }
+  }
+
+  /// What follows of a long body; it lies in the memory in which it came in.
+  var tail: ArraySlice<UInt8> { rest?.tail ?? [] }
+
+  /// Binary parts, in the order of their placeholders.
+  public var attachments: [[UInt8]] {
+    get { rest?.attachments ?? [] }
+    set { keep(tail: tail, newValue) }
+  }
+
+  private mutating func keep(tail: ArraySlice<UInt8>, _ attachments: [[UInt8]]) {
+    rest = tail.isEmpty && attachments.isEmpty ? nil : Rest(tail: tail, attachments: attachments)
+  }
+
+  var attachmentCount: Int { rest?.attachments.count ?? 0 }
+
+  /// Keeps only its event's name and how it would be written.
+  mutating func dropContent() {
+    head = []
+    rest = nil
+  }
+
+  /// Bytes of the body.
+  var bodyCount: Int { head.count + (rest?.tail.count ?? 0) }
+
+  /// What it costs in memory and counts in queues.
+  public var byteCount: Int {
+    guard let rest else { return head.count + event.utf8.count }
+    return rest.attachments.reduce(bodyCount + event.utf8.count) { $0 + $1.count }
+  }
+}
+
+/// A message that undoes an entering one.
+struct PreparedLeave: Equatable, Sendable {
+  var message: PreparedMessage
+  /// The server is asked for an acknowledgement, which concerns no program.
+  var wantsAck: Bool
+}
