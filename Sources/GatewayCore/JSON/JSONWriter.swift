@@ -164,16 +164,17 @@ extension [UInt8] {
   }
 
   /// How many bytes at the beginning certainly need no escape: looked at eight at a time, up to the first eight that
-  /// may.
+  /// may, the last ones together with those before them.
   private static func unescapedPrefix(of utf8: UnsafeBufferPointer<UInt8>) -> Int {
     let bytes = UnsafeRawBufferPointer(utf8)
+    guard bytes.count >= 8 else { return 0 }
     var at = 0
-    while at &+ 8 <= bytes.count {
-      let word = bytes.loadUnaligned(fromByteOffset: at, as: UInt64.self)
+    while at < bytes.count {
+      let word = bytes.loadUnaligned(fromByteOffset: Swift.min(at, bytes.count &- 8), as: UInt64.self)
       guard ByteMarks.find(.quote, in: word) & ~word & ByteMarks.highest == 0 else { return at }
       at &+= 8
     }
-    return at
+    return bytes.count
   }
 
   private mutating func append(escapeOf byte: UInt8) {
