@@ -2,11 +2,11 @@
 /// may take.
 struct SendSubmission {
   private let session: LocalSession
+  private let gateway: Gateway
   private let connection: Connection
   private let form: OpenSend.Form
   private let right: AccessVerb
 
-  private var gateway: Gateway { session.gateway }
   private var caller: Caller { session.caller }
   private var peer: PeerCredentials { session.peer }
 
@@ -16,7 +16,8 @@ struct SendSubmission {
   ) throws(LocalError) {
     let right = right(call, form)
     let connection = try session.caller.connection(call.target, need: right, event: call.event)
-    try SendSubmission(session: session, connection: connection, form: form, right: right).begin(call, id)
+    try SendSubmission(session: session, gateway: session.gateway, connection: connection, form: form, right: right)
+      .begin(call, id)
   }
 
   /// Hearing the server's answer needs `request`.
