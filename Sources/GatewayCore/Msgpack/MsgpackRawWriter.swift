@@ -39,14 +39,15 @@ struct MsgpackRawWriter {
 
   /// Nil is null.
   mutating func text(_ text: String?) {
-    guard let text else { return null() }
-    let bytes = text.utf8Span.span.bytes
-    if bytes.byteCount < 32 {
-      head(0xa0 | UInt8(truncatingIfNeeded: bytes.byteCount), 0, width: 0)
-    } else {
-      head(0xdb, UInt64(bytes.byteCount), width: 4)
+    guard var text else { return null() }
+    text.withUTF8 { bytes in
+      if bytes.count < 32 {
+        head(0xa0 | UInt8(truncatingIfNeeded: bytes.count), 0, width: 0)
+      } else {
+        head(0xdb, UInt64(bytes.count), width: 4)
+      }
+      copy(UnsafeRawBufferPointer(bytes))
     }
-    bytes.withUnsafeBytes { copy($0) }
   }
 
   /// Nil is null.

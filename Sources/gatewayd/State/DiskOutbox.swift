@@ -42,7 +42,7 @@ final class DiskOutbox: OutboxStore {
     writer.close()
   }
 
-  func commit(_ change: OutboxChange, _ done: @escaping (StorageProblem?) -> Void) {
+  func commit(_ change: consuming OutboxChange, _ done: @escaping (StorageProblem?) -> Void) {
     waiting.append(Waiter(done: done))
     gathered.append(change, isAwaited: true)
     guard !isPosting else { return }
@@ -51,7 +51,7 @@ final class DiskOutbox: OutboxStore {
   }
 
   /// The writer is not woken for it: a change that a client waits for may follow.
-  func note(_ change: OutboxChange) {
+  func note(_ change: consuming OutboxChange) {
     gathered.append(change, isAwaited: false)
     guard !isPosting, timer == nil else { return }
     timer = loop.timers.after(Self.patience) { [weak self] in

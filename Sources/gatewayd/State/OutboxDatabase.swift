@@ -201,8 +201,8 @@ final class OutboxDatabase {
     }
   }
 
-  private func apply(_ change: OutboxChange) throws(SQLiteDatabase.Failure) {
-    switch change {
+  private func apply(_ change: consuming OutboxChange) throws(SQLiteDatabase.Failure) {
+    switch consume change {
     case .add(let snapshot), .update(let snapshot):
       // Of a statement for many rows SQLite keeps all that is large.
       let isLarge = snapshot.messageBytes > Self.keptMemory / Self.manyRows

@@ -27,9 +27,9 @@ final class OutboxWriter: @unchecked Sendable {
     var count: Int { items.count }
     var isEmpty: Bool { items.isEmpty }
 
-    mutating func append(_ change: OutboxChange, isAwaited: Bool) {
+    mutating func append(_ change: consuming OutboxChange, isAwaited: Bool) {
       if isAwaited { awaited += 1 }
-      if case .shift = change { hasShift = true }
+      if change.isShift { hasShift = true }
       items.append(Item(change: change, isAwaited: isAwaited))
     }
 
@@ -50,7 +50,7 @@ final class OutboxWriter: @unchecked Sendable {
       for item in items[..<count] { first.append(item.change, isAwaited: item.isAwaited) }
       items.removeFirst(count)
       awaited -= first.awaited
-      if hasShift { hasShift = items.contains { if case .shift = $0.change { true } else { false } } }
+      if hasShift { hasShift = items.contains(where: \.change.isShift) }
       return first
     }
   }
@@ -191,7 +191,7 @@ final class OutboxWriter: @unchecked Sendable {
   private func write(_ batch: Batch) {
     let batch = offset != 0 || batch.hasShift ? withoutClockSteps(batch) : batch
     let late = unsaved.isEmpty ? [] : unsaved.sorted { $0.key < $1.key }.map(\.value)
-    let changes = batch.items.lazy.map(\.change)
+    let changes = batch.items.lazy.map { $0.change }
     let problem = late.isEmpty ? apply(changes) : apply(late + changes)
     if problem == nil {
       unsaved.removeAll()
@@ -256,6 +256,9 @@ final class OutboxWriter: @unchecked Sendable {
 }
 
 extension OutboxChange {
+  /// The clock was set.
+  fileprivate var isShift: Bool { if case .shift = self { true } else { false } }
+
   /// The number of the entry that a change leaves behind or removes; nil where it is about all of them.
   fileprivate var number: UInt64? {
     switch self {

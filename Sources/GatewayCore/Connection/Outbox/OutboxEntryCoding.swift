@@ -16,15 +16,17 @@ extension OutboxChange.Snapshot {
 extension OutboxEntry {
   private static let memberCount = 24
 
-  /// More bytes than it takes.
+  /// More bytes than it takes. Inlined, as `encode`, because an entry that is handed over is copied.
+  @inline(__always)
   fileprivate var encodedLimit: Int {
     let texts =
       id.utf8.count + target.textCount + (target.options?.text.count ?? 0) + (coalesce?.utf8.count ?? 0)
       + (key?.utf8.count ?? 0) + (reason?.utf8.count ?? 0) + delivery.rawValue.utf8.count + state.rawValue.utf8.count
-    let heads = Self.memberCount + groups.count + message.attachments.count + 2
+    let heads = Self.memberCount + groups.count + message.attachmentCount + 2
     return texts + message.byteCount + (result?.count ?? 0) + heads * MsgpackRawWriter.headLimit
   }
 
+  @inline(__always)
   fileprivate func encode(into writer: inout MsgpackRawWriter) {
     writer.array(Self.memberCount)
     writer.text(id)
@@ -37,7 +39,7 @@ extension OutboxEntry {
     writer.binary(target.options?.text)
     writer.text(message.event)
     writer.binary(message.body)
-    writer.array(message.attachments.count)
+    writer.array(message.attachmentCount)
     for attachment in message.attachments { writer.binary(attachment) }
     writer.bool(message.compress)
     writer.text(delivery.rawValue)

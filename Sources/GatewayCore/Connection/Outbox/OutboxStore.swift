@@ -3,11 +3,11 @@ public protocol OutboxStore: AnyObject {
   /// Makes a change last. `done` is called exactly once, later, in the order of the calls, when the change would
   /// survive the machine's power loss, or with what prevents that; then nothing of it was kept. `onDecision` is told
   /// first.
-  func commit(_ change: OutboxChange, _ done: @escaping (StorageProblem?) -> Void)
+  func commit(_ change: consuming OutboxChange, _ done: @escaping (StorageProblem?) -> Void)
 
   /// A change that is not awaited: it goes along with the next `commit`, or alone after a moment. It is tried until it
   /// succeeds. A crash before that leaves the entry as it was.
-  func note(_ change: OutboxChange)
+  func note(_ change: consuming OutboxChange)
 
   /// Told what became of changes that are awaited, once for all that are decided together.
   var onDecision: ((StorageProblem?) -> Void)? { get set }
