@@ -221,7 +221,7 @@ public final class Gateway {
   private func settled(_ command: Command, _ outcome: CommandOutcome, on connection: Connection) {
     relay.settled(command, outcome)
     if case .call(let client, let request) = command.owner {
-      if let session = clients[client] { OpenSend.settled(request, command, outcome, in: session) }
+      if let session = clients[client] { OpenSend.settled(request, command, outcome, on: connection, in: session) }
     } else if let failure = outcome.logText {
       let suspicion = command.isSuspected ? ", suspected of breaking the link" : ""
       note(.sendFailed(connection.fact, command: command.id, outcome: failure + suspicion))

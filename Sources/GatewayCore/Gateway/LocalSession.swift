@@ -247,7 +247,7 @@ public final class LocalSession {
   func end(_ number: UInt64, _ error: LocalError) {
     guard let call = close(number) else { return }
     call.cancel(in: self)
-    reply(call.id, error)
+    reply(call.requestID, error)
   }
 
   /// The gateway stops: nothing will happen any more that these calls could wait for.
@@ -305,7 +305,7 @@ public final class LocalSession {
     for (number, call) in numberedCalls {
       guard let line = call.continuation(at: now), close(number) != nil else { continue }
       call.cancel(in: self)
-      suspended.append(SuspendedCall(id: call.id, line: line))
+      suspended.append(SuspendedCall(id: call.requestID, line: line))
     }
   }
 

@@ -2,7 +2,7 @@
 /// them.
 protocol OpenCall: AnyObject {
   /// Nil for a notification, which is never answered.
-  var id: RequestID? { get }
+  var requestID: RequestID? { get }
 
   /// It is made again for what an earlier daemon has answered.
   var isRestored: Bool { get }
@@ -28,7 +28,7 @@ protocol OpenCall: AnyObject {
 }
 
 extension OpenCall {
-  var isRestored: Bool { id?.isAnswered == true }
+  var isRestored: Bool { requestID?.isAnswered == true }
   var connection: Connection? { nil }
   var outlivesStop: Bool { false }
   var pausesInput: Bool { false }
@@ -64,17 +64,17 @@ struct OpenCalls {
   func number(of id: RequestID) -> UInt64? {
     guard !calls.isEmpty else { return nil }
     if let numbers { return numbers[id] }
-    return calls.pairs.first { $0.value.id == id }?.key
+    return calls.pairs.first { $0.value.requestID == id }?.key
   }
 
   mutating func add(_ call: any OpenCall, number: UInt64) {
     calls[number] = call
     note(call, 1)
     if numbers != nil {
-      if let id = call.id { numbers?[id] = number }
+      if let id = call.requestID { numbers?[id] = number }
     } else if calls.count > Self.few {
       var found: [RequestID: UInt64] = [:]
-      for (number, call) in calls.pairs { if let id = call.id { found[id] = number } }
+      for (number, call) in calls.pairs { if let id = call.requestID { found[id] = number } }
       numbers = found
     }
   }
@@ -85,7 +85,7 @@ struct OpenCalls {
     note(call, -1)
     if calls.isEmpty {
       numbers = nil
-    } else if let id = call.id {
+    } else if let id = call.requestID {
       numbers?[id] = nil
     }
     return call

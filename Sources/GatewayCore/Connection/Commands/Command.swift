@@ -14,6 +14,8 @@ final class Command {
   /// Wall clock, in milliseconds since 1970.
   let acceptedAt: Int64
   var owner: CommandOwner
+  /// What the call that waits for its outcome is told by; nil where none does.
+  var call: Call?
   /// The uid of the program that sent it.
   var user: UInt32 { sender.uid }
   /// In whose name it is written.
@@ -138,6 +140,22 @@ extension Command {
 
 extension Command: Equatable {
   static func == (a: Command, b: Command) -> Bool { a === b }
+}
+
+extension Command {
+  /// The call of a local program that is not answered yet.
+  struct Call {
+    let id: RequestID
+    let form: SendForm
+    /// Which has the command, and so is not kept by it.
+    let connection: LightReference<Connection>
+  }
+}
+
+/// How the outcome of a command is told to its caller.
+enum SendForm: Equatable {
+  case request
+  case send(DeliveryLevel)
 }
 
 /// The call that waits for the outcome of a command.

@@ -61,7 +61,7 @@ struct DoctorCall: LocalCall {
   private static func end(_ number: UInt64, with findings: [DoctorFinding], in session: LocalSession) {
     guard let call = session.close(number) else { return }
     call.cancel(in: session)
-    session.reply(call.id) { out in
+    session.reply(call.requestID) { out in
       out.member("verdict", findings.verdict.rawValue)
       out.key("steps")
       out.beginArray()
@@ -80,11 +80,11 @@ extension DoctorCall {
 
 /// An examination that is under way.
 private final class OpenExamination: OpenCall {
-  let id: RequestID?
+  let requestID: RequestID?
   private let doctor: Doctor
 
   init(_ id: RequestID, _ doctor: Doctor) {
-    self.id = id
+    requestID = id
     self.doctor = doctor
   }
 

@@ -19,7 +19,7 @@ struct DrainCall: LocalCall {
     let limit = timeout ?? session.gateway.configuration.limits.stop
     session.gateway.drain(within: limit, while: { !open.isCancelled }) { [weak session] left in
       guard let session, let call = session.close(number) else { return }
-      session.reply(call.id) { $0.member("left", left) }
+      session.reply(call.requestID) { $0.member("left", left) }
     }
   }
 }
@@ -32,10 +32,10 @@ extension DrainCall {
 
 /// A `drain` that waits. The draining itself goes on without it.
 private final class OpenDrain: OpenCall {
-  let id: RequestID?
+  let requestID: RequestID?
   private(set) var isCancelled = false
 
-  init(_ id: RequestID?) { self.id = id }
+  init(_ id: RequestID?) { requestID = id }
 
   var outlivesStop: Bool { true }
 

@@ -28,7 +28,7 @@ struct FleetForgetCall: LocalCall {
       switch result {
       case .success(let places):
         guard let call = session.close(number) else { return }
-        session.reply(call.id) {
+        session.reply(call.requestID) {
           $0.member("host", host)
           FleetDocument.write("forgotten", places, into: &$0)
         }

@@ -29,7 +29,7 @@ struct FleetLeaveCall: LocalCall {
       switch result {
       case .success(let places):
         guard let session, let call = session.close(number) else { return }
-        session.reply(call.id) {
+        session.reply(call.requestID) {
           FleetDocument.write("left", places, into: &$0)
         }
       case .failure(let problem):

@@ -29,11 +29,11 @@ extension FleetListCall {
 
 /// A call that waits for the fleet's server.
 final class OpenFleetCall: OpenCall {
-  let id: RequestID?
+  let requestID: RequestID?
   private let onCancel: () -> Void
 
   init(_ id: RequestID?, onCancel: @escaping () -> Void = {}) {
-    self.id = id
+    requestID = id
     self.onCancel = onCancel
   }
 

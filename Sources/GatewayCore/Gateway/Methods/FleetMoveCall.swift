@@ -39,7 +39,7 @@ struct FleetMoveCall: LocalCall {
       switch result {
       case .success(let outcome):
         guard let call = session.close(number) else { return }
-        session.reply(call.id) {
+        session.reply(call.requestID) {
           $0.member("upstream", name)
           $0.member("namespace", specification.shownNamespace)
           $0.member("holder", outcome.own.host)

@@ -80,7 +80,7 @@ extension HistoryCall {
 
 /// A `history` that is not answered yet: the past is being read, or looked through.
 private final class OpenHistory: OpenCall {
-  let id: RequestID?
+  let requestID: RequestID?
   let call: HistoryCall
   let target: Connection
   /// As long as the past is being read, on the disk or by the link, after which the connection may have no other use.
@@ -101,7 +101,7 @@ private final class OpenHistory: OpenCall {
     _ id: RequestID?, _ call: HistoryCall, _ filter: EventFilter, of connection: Connection, byteLimit: Int,
     memory: MemoryHold
   ) {
-    self.id = id
+    requestID = id
     self.call = call
     self.memory = memory
     target = connection
@@ -149,7 +149,7 @@ private final class OpenHistory: OpenCall {
       let isStopping = pending.target.isDraining
       guard isStopping || pending.look() else { return false }
       guard session.close(number) != nil else { return true }
-      if isStopping { session.reply(pending.id, .draining) } else { pending.answer(in: session) }
+      if isStopping { session.reply(pending.requestID, .draining) } else { pending.answer(in: session) }
       pending.cancel(in: session)
       return true
     }
@@ -160,7 +160,7 @@ private final class OpenHistory: OpenCall {
     if pastIsKnown != true, let place = target.placeAhead(in: call.since) { return answer(place, in: session) }
     let isUntold = !(pastIsKnown ?? !target.isPastUntold)
     let page = HistoryPage(call, walk.replay, of: target.stream, byteLimit: byteLimit, isUntold: isUntold)
-    session.reply(id) { out in
+    session.reply(requestID) { out in
       out.key("events")
       out.raw(page.events)
       out.member("epoch", target.stream.epoch)
@@ -183,7 +183,7 @@ private final class OpenHistory: OpenCall {
 
   /// Nothing is known of what came behind the caller's place, from which it goes on the next time.
   private func answer(_ place: PassedOver.Place, in session: LocalSession) {
-    session.reply(id) { out in
+    session.reply(requestID) { out in
       out.key("events")
       out.beginArray()
       out.endArray()

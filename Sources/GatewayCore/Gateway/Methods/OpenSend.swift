@@ -1,48 +1,35 @@
-/// A `send` or `request` that waits for its outcome.
-final class OpenSend: OpenCall {
-  /// How the outcome is told to the caller.
-  enum Form: Equatable {
-    case request
-    case send(DeliveryLevel)
-  }
-
-  let id: RequestID?
-  let target: Connection
-  let form: Form
-  private let command: Command
-
-  init(_ id: RequestID?, _ command: Command, _ form: Form, on target: Connection) {
-    self.id = id
-    self.command = command
-    self.form = form
-    self.target = target
-  }
-
-  var connection: Connection? { target }
+/// A `send` or `request` that waits for its outcome is its command.
+extension Command: OpenCall {
+  var requestID: RequestID? { call?.id }
+  var connection: Connection? { call?.connection.object }
   var outlivesStop: Bool { true }
 
   /// An answer is something to read. What became of a send says nothing that its sender does not know.
   func demandRights(in session: LocalSession) throws(LocalError) {
-    if form == .request { try session.caller.demand(command.right, command.message.event, on: target) }
+    guard let call, call.form == .request, let connection else { return }
+    try session.caller.demand(right, message.event, on: connection)
   }
 
   func cancel(in session: LocalSession) {
-    let gateway = session.gateway
-    gateway.relay.outbox.retract(command)
-    if target.takeBack(command) {
-      gateway.relay.keys.note(command, state: nil)
+    let relay = session.gateway.relay
+    relay.outbox.retract(self)
+    if connection?.takeBack(self) ?? false {
+      relay.keys.note(self, state: nil)
     } else {
-      target.forget(command)
-      gateway.relay.keys.note(command, state: "lost")
+      connection?.forget(self)
+      relay.keys.note(self, state: "lost")
     }
   }
+}
 
-  // MARK: - The outcome
-
+/// How a `send` or `request` that waits is answered.
+enum OpenSend {
   /// A command that this client waits for has its outcome.
-  static func settled(_ number: UInt64, _ command: Command, _ outcome: CommandOutcome, in session: LocalSession) {
-    guard let call = session.close(number) as? OpenSend else { return }
-    let (connection, form) = (call.target, call.form)
+  static func settled(
+    _ number: UInt64, _ command: Command, _ outcome: CommandOutcome, on connection: Connection, in session: LocalSession
+  ) {
+    guard session.close(number) != nil, let call = command.call.take() else { return }
+    let form = call.form
     switch outcome {
     case .written:
       session.reply(call.id) { out in
@@ -74,15 +61,15 @@ final class OpenSend: OpenCall {
 
   /// A part of the answer to a command has come. Only `request` is told of parts.
   static func progressed(_ number: UInt64, _ part: RemoteAnswer, in session: LocalSession) {
-    guard let call = session.openCall(number) as? OpenSend, let id = call.id, call.form == .request else { return }
+    guard let call = (session.openCall(number) as? Command)?.call, call.form == .request else { return }
     let size = part.byteCount + replyAllowance
-    guard size > lineLimit(session) else { return session.say(LocalNotification.progress(id, part)) }
+    guard size > lineLimit(session) else { return session.say(LocalNotification.progress(call.id, part)) }
     session.end(number, .tooLong(size, limit: lineLimit(session)))
   }
 
   /// A durable send is on disk.
   static func stored(_ number: UInt64, _ id: String, on connection: Connection, in session: LocalSession) {
-    guard let call = session.close(number) else { return }
+    guard let call = (session.close(number) as? Command)?.call.take() else { return }
     session.reply(call.id) { out in
       out.begin(#""id":"#)
       out.string(id)

@@ -1,6 +1,6 @@
 /// A `subscribe` that is not answered yet: the server has to agree to it, or the past is looked through for it.
 final class OpenSubscribe: OpenCall {
-  let id: RequestID?
+  let requestID: RequestID?
   let call: SubscribeCall
   private(set) var filter: EventFilter
   let target: Connection
@@ -21,7 +21,7 @@ final class OpenSubscribe: OpenCall {
     _ id: RequestID?, _ call: SubscribeCall, _ filter: EventFilter, on connection: Connection, interests: Set<Interest>,
     hold: FilterHold
   ) {
-    self.id = id
+    requestID = id
     self.call = call
     self.filter = filter
     target = connection
@@ -37,7 +37,7 @@ final class OpenSubscribe: OpenCall {
   /// names; with a look at the past it has a turn of its own.
   var cost: Int { walk == nil ? 10 + filter.size + call.enters.count : Endings.portion }
 
-  func continuation(at now: MonotonicInstant) -> [UInt8]? { call.line(id) }
+  func continuation(at now: MonotonicInstant) -> [UInt8]? { call.line(requestID) }
 
   /// Looks at the next portion of the past. Returns whether that was all.
   func look(in session: LocalSession) -> Bool {
@@ -112,7 +112,7 @@ final class OpenSubscribe: OpenCall {
       try pending.begin(in: session)
     } catch {
       pending.cancel(in: session)
-      session.reply(pending.id, error)
+      session.reply(pending.requestID, error)
     }
   }
 
@@ -152,7 +152,7 @@ final class OpenSubscribe: OpenCall {
       if session.isClosing { pending.cancel(in: session) } else { try pending.makeSubscription(in: session) }
     } catch {
       pending.cancel(in: session)
-      session.reply(pending.id, error)
+      session.reply(pending.requestID, error)
     }
     return true
   }
@@ -199,7 +199,7 @@ final class OpenSubscribe: OpenCall {
         subscription: subscription, connection: target, lease: lease, filter: hold, target: call.target)
     ) { [unowned session] in session.drop(reason: "slow_consumer") }
     replaced.map(subscriptions.answersMayHaveEnded)
-    session.reply(id) { out in
+    session.reply(requestID) { out in
       out.member("subscription", subscription.id)
       out.member("connection", target.id)
       out.member("state", target.state.rawValue)

@@ -58,8 +58,8 @@ final class OutboxWork {
     let work = OutboxWork { [weak session] result in
       guard let session, let call = session.close(number) else { return }
       switch answer {
-      case .whateverTheDiskSays: sayChanged(session, call.id, result)
-      case .asTheDiskSays: sayTaken(session, call.id, result)
+      case .whateverTheDiskSays: sayChanged(session, call.requestID, result)
+      case .asTheDiskSays: sayTaken(session, call.requestID, result)
       }
     }
     var step = Step.looking
@@ -74,7 +74,7 @@ final class OutboxWork {
           step = .doing
         } catch {
           step = .refused
-          if let session, let call = session.close(number) { session.reply(call.id, error) }
+          if let session, let call = session.close(number) { session.reply(call.requestID, error) }
         }
       }
       for _ in 0..<Self.portion {
@@ -123,9 +123,9 @@ final class OutboxWork {
 /// A call that concerns entries of the outbox. What it has begun goes on whether its client waits for the answer or
 /// not.
 private final class OpenOutboxWork: OpenCall {
-  let id: RequestID?
+  let requestID: RequestID?
 
-  init(_ id: RequestID?) { self.id = id }
+  init(_ id: RequestID?) { requestID = id }
 
   var outlivesStop: Bool { true }
 }

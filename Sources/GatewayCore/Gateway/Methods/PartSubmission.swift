@@ -3,7 +3,7 @@
 enum PartSubmission {
   /// The call with its arguments; nil as long as parts are missing. A call without parts comes back as it is.
   static func complete(
-    _ call: SendParameters, _ form: OpenSend.Form, _ id: RequestID?, in session: LocalSession
+    _ call: SendParameters, _ form: SendForm, _ id: RequestID?, in session: LocalSession
   ) throws(LocalError) -> SendParameters? {
     guard let part = call.part else { return call }
     guard part.isLast || id == nil else {
@@ -15,7 +15,7 @@ enum PartSubmission {
   }
 
   private static func bounds(
-    _ call: SendParameters, _ form: OpenSend.Form, in session: LocalSession
+    _ call: SendParameters, _ form: SendForm, in session: LocalSession
   ) throws(LocalError) -> IncomingParts.Bounds {
     let connection = try session.caller.connection(
       call.target, need: SendSubmission.right(call, form), event: call.event)

@@ -22,11 +22,11 @@ extension PortionedAnswer {
 /// An answer that is written in turns of its own. Until it is complete, nothing more of its client is heard, so that a
 /// client has one at a time.
 final class OpenAnswer: OpenCall {
-  let id: RequestID?
+  let requestID: RequestID?
   private let answer: any PortionedAnswer
 
   private init(_ id: RequestID, _ answer: any PortionedAnswer) {
-    self.id = id
+    requestID = id
     self.answer = answer
   }
 

@@ -4,7 +4,7 @@ struct SendSubmission {
   private let session: LocalSession
   private let gateway: Gateway
   private let connection: Connection
-  private let form: OpenSend.Form
+  private let form: SendForm
   private let right: AccessVerb
 
   private var caller: Caller { session.caller }
@@ -12,7 +12,7 @@ struct SendSubmission {
 
   /// Submits what is asked for. Answers now, unless its caller waits for the outcome.
   static func begin(
-    _ call: SendParameters, _ form: OpenSend.Form, _ id: RequestID?, in session: LocalSession
+    _ call: SendParameters, _ form: SendForm, _ id: RequestID?, in session: LocalSession
   ) throws(LocalError) {
     let right = right(call, form)
     let connection = try session.caller.connection(call.target, need: right, event: call.event)
@@ -21,7 +21,7 @@ struct SendSubmission {
   }
 
   /// Hearing the server's answer needs `request`.
-  static func right(_ call: SendParameters, _ form: OpenSend.Form) -> AccessVerb {
+  static func right(_ call: SendParameters, _ form: SendForm) -> AccessVerb {
     form == .request || call.delivery == .acked ? .request : .send
   }
 
@@ -40,7 +40,10 @@ struct SendSubmission {
       command.fingerprint = fingerprint
       remember(key, of: call.target, command)
     }
-    if command.owner != .none { session.open(OpenSend(id, command, form, on: connection), number: number) }
+    if let id, command.owner != .none {
+      command.call = Command.Call(id: id, form: form, connection: connection.reference)
+      session.open(command, number: number)
+    }
     do throws(SubmissionProblem) {
       try submit(command, call, number, id)
     } catch {

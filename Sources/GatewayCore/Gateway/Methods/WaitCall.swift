@@ -52,7 +52,7 @@ extension WaitCall {
 
 /// A `wait` that holds its connection.
 final class OpenWait: OpenCall {
-  let id: RequestID?
+  let requestID: RequestID?
   private let call: WaitCall
   private let end: MonotonicInstant
   private let target: Connection
@@ -67,7 +67,7 @@ final class OpenWait: OpenCall {
     _ id: RequestID?, _ call: WaitCall, _ target: Connection, _ lease: Lease, _ wait: StateWait,
     until end: MonotonicInstant, _ deadline: Timers.ID
   ) {
-    self.id = id
+    requestID = id
     self.call = call
     self.end = end
     self.target = target
@@ -82,7 +82,7 @@ final class OpenWait: OpenCall {
   func continuation(at now: MonotonicInstant) -> [UInt8]? {
     var rest = call
     rest.timeout = max(end - now, .zero)
-    return rest.line(id)
+    return rest.line(requestID)
   }
 
   func cancel(in session: LocalSession) {
@@ -100,7 +100,7 @@ final class OpenWait: OpenCall {
   fileprivate static func reached(_ number: UInt64, in session: LocalSession) {
     guard let call = session.close(number) as? OpenWait else { return }
     call.cancel(in: session)
-    session.reply(call.id) { $0.member("state", call.state.rawValue) }
+    session.reply(call.requestID) { $0.member("state", call.state.rawValue) }
   }
 
   /// Those whose state was entered are answered at once, and do not wait for their turn.

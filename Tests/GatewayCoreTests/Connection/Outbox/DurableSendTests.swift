@@ -18,6 +18,15 @@ import Testing
     #expect(answer?["id"]?.stringValue == store.stored.first?.id)
   }
 
+  @Test func sendThatWasAnsweredHoldsNothingOfItsCallWhileItWaits() {
+    send("a", id: 7)
+    let command = harness.gateway.upstreams.pool.all[0].delivery.commands.queue.first
+    #expect(command?.requestID == RequestID(value: .integer(7), text: []))
+    store.settle()
+    #expect(HarnessClient.values(client.read()).first?["id"]?.integerValue == 7)
+    #expect(command?.isQueued == true && command?.call == nil)
+  }
+
   @Test func nothingFlowsPastWhatIsNotOnDisk() {
     connect()
     send("a", id: 1)
