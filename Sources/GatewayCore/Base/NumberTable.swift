@@ -78,7 +78,8 @@ struct NumberTable<Value> {
 
   /// Hands everything out, in no order, and forgets it.
   mutating func drain(_ body: (UInt64, consuming Value) -> Void) {
-    for place in slots.indices { if let value = slots[place].take() { body(keys[place], value) } }
+    // From the end: no place is left to be looked at once more when the memory goes.
+    while let slot = slots.popLast() { if let value = slot { body(keys[slots.count], value) } }
     removeAll()
   }
 
@@ -89,7 +90,7 @@ struct NumberTable<Value> {
     count = 0
   }
 
-  private mutating func set(_ value: Value, for key: UInt64) {
+  private mutating func set(_ value: consuming Value, for key: UInt64) {
     if let place = place(of: key) {
       slots[place] = value
       return

@@ -29,6 +29,20 @@ import Testing
     #expect(table.values.sorted() == Array(0..<room + 5))
   }
 
+  @Test(arguments: [0, 1, 4, 97]) func everythingIsHandedOutOnceAndTheTableIsEmptyThen(_ count: Int) {
+    var table = NumberTable<Int>()
+    for key in 0..<count { table[UInt64(key)] = -key }
+    var drained: [UInt64: Int] = [:]
+    table.drain { key, value in
+      #expect(drained[key] == nil)
+      drained[key] = value
+    }
+    #expect(drained == Dictionary(uniqueKeysWithValues: (0..<count).map { (UInt64($0), -$0) }))
+    #expect(table.isEmpty && table[0] == nil && Array(table.values).isEmpty)
+    table[7] = 1
+    #expect(table.pairs.map(\.key) == [7])
+  }
+
   @Test func findsNumbersThatFollowEachOther() {
     var table = NumberTable<UInt64>()
     for key in 0..<10_000 as Range<UInt64> { table[key] = key * 2 }
