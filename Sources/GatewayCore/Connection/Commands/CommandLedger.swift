@@ -142,7 +142,8 @@ struct CommandLedger {
   var flow = CommandFlow()
 
   /// Whether a new command must not be written past what is queued: something waits for its pace, or for the disk.
-  func holds(_ command: Command) -> Bool {
+  /// `mutating` for the same reason as `nextToFlow`.
+  mutating func holds(_ command: Command) -> Bool {
     flow.isPaused || (queue.firstUncommitted != nil && !queue.lets(pass: command))
   }
 

@@ -138,8 +138,9 @@ struct CommandQueue {
   var firstUncommitted: UInt64? { uncommitted.firstPlace }
 
   /// Whether a new command overtakes nothing that was accepted when it is written now: a call that waits, while nothing
-  /// is queued but what others want on the disk, which is accepted when it is there.
-  func lets(pass command: Command) -> Bool {
+  /// is queued but what others want on the disk, which is accepted when it is there. `mutating`, so that nothing is copied
+  /// for the question.
+  mutating func lets(pass command: Command) -> Bool {
     guard let client = command.owner.client, count == uncommitted.count, strayCount == 0 else { return false }
     return !waiting.contains(client)
   }
@@ -173,8 +174,8 @@ struct CommandQueue {
   /// When the first of them may be tried.
   var nextTrial: MonotonicInstant? { suspected.all.compactMap(\.suspicion.due).min() }
 
-  /// Whether what stands at a place is not suspected and in no line behind what is.
-  func mayPassSuspects(_ place: UInt64) -> Bool {
+  /// Whether what stands at a place is not suspected and in no line behind what is. `mutating` for the same reason.
+  mutating func mayPassSuspects(_ place: UInt64) -> Bool {
     guard !suspected.isEmpty else { return true }
     guard suspected[place] == nil else { return false }
     guard let line = command(at: place)?.retry?.line else { return true }

@@ -178,12 +178,12 @@ final class Delivery {
   func checkRoom(_ bytes: Int, of account: Account, on channel: any UpstreamChannel) throws(SubmissionProblem) {
     let unsent = channel.unsentBytes
     let own = isShared ? unsentSends(channel).bytes(of: account, ofAll: unsent) : unsent
-    let (queue, memory) = (SharedBounds(share: context.limits.sendQueueBytes), context.memory.send.limit)
+    let queue = SharedBounds(share: context.limits.sendQueueBytes)
     do {
       try queue.check(bytes, own: own, all: unsent)
-      try memory.check(bytes, for: account)
+      try context.memory.send.limit.check(bytes, for: account)
     } catch {
-      try SubmissionProblem.checkFits(bytes, queue: queue.share, memory: memory.share)
+      try SubmissionProblem.checkFits(bytes, queue: queue.share, memory: context.memory.send.limit.share)
       throw .linkFull(error)
     }
   }
