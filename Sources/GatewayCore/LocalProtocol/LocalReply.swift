@@ -27,7 +27,9 @@ public enum LocalReply {
   /// What stands behind them.
   @inline(__always)
   static func end(_ writer: inout JSONWriter) {
-    writer.bytes.append("}}\n")
+    writer.bytes.append(UInt8(ascii: "}"))
+    writer.bytes.append(UInt8(ascii: "}"))
+    writer.bytes.append(UInt8(ascii: "\n"))
   }
 
   /// A failure, which fits into a line of so many bytes. The id is nil when the line that it answers was not
