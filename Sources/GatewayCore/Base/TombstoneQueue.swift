@@ -16,6 +16,7 @@ struct TombstoneQueue<Element> {
 
   var isEmpty: Bool { count == 0 }
   var first: Element? { slots.first?.element }
+  @inline(__always)
   var firstPlace: UInt64? { slots.look(0) { $0.place } }
 
   /// The last one and its place.
@@ -95,11 +96,13 @@ struct TombstoneQueue<Element> {
   /// Puts an element at a place; what stands there gives way. One pass over what stands in front of it, or behind it,
   /// whichever is less.
   mutating func insert(_ element: Element, at place: UInt64) {
-    let index = index(of: place)
-    if index == slots.count {
+    // Nearly always it is a new one.
+    guard let last = slots.look(slots.count - 1, { $0.place }), place <= last else {
       count += 1
-      slots.append(Slot(place: place, element: element))
-    } else if self.place(index) == place {
+      return slots.append(Slot(place: place, element: element))
+    }
+    let index = index(of: place)
+    if self.place(index) == place {
       let wasTombstone = slots.update(index) { slot in
         defer { slot.element = element }
         return slot.element == nil
