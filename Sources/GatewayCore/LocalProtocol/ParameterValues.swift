@@ -51,7 +51,7 @@ struct ParameterValues: ~Copyable {
   /// Where the value of a param stands; nil if it was not given.
   @inline(__always)
   func range(_ name: ParameterName) -> Range<Int>? {
-    given & name.bit == 0 ? nil : Int(starts[name.rawValue])..<Int(ends[name.rawValue])
+    given & name.bit == 0 ? nil : Int(starts.span[name.rawValue])..<Int(ends.span[name.rawValue])
   }
 
   /// Names the method. Refuses params that it does not have, that were given twice, and the lack of those it needs.
