@@ -8,26 +8,29 @@ public struct RequestID: Hashable, Sendable {
   }
   /// What makes two ids the same.
   let value: Value
+  /// Nil for an integer in its usual form, which most are: an id is handed on often.
+  private let spelling: [UInt8]?
   /// The JSON text to echo; empty for an integer in its usual form.
-  let text: [UInt8]
+  var text: [UInt8] { spelling ?? [] }
 
   init(value: Value, text: [UInt8]) {
     self.value = value
-    self.text = text
+    spelling = text.isEmpty ? nil : text
   }
 
   /// Echoes the id as it was written.
   func write(into out: inout JSONWriter) {
-    if text.isEmpty, case .integer(let integer) = value { out.integer(integer) } else { out.raw(text) }
+    if spelling == nil, case .integer(let integer) = value { out.integer(integer) } else { out.raw(text) }
   }
 
   /// Bytes that it takes at most.
-  var room: Int { max(text.count, RawWriter.digitLimit + 1) }
+  var room: Int { max(spelling?.count ?? 0, RawWriter.digitLimit + 1) }
 
   /// The same as `write(into:)` of a `JSONWriter`, where there is room.
   @inline(__always)
   func write(into out: inout RawWriter) {
-    guard text.isEmpty, case .integer(let integer) = value else { return out.put(text.span.bytes) }
+    if let spelling { return out.put(spelling.span.bytes) }
+    guard case .integer(let integer) = value else { return }
     if integer < 0 { out.put("-") }
     out.put(decimal: integer.magnitude)
   }
