@@ -123,9 +123,19 @@ struct DeadlineHeap<Item: DeadlineItem> {
 
   /// The earliest that still waits.
   mutating func first() -> (deadline: MonotonicInstant, item: Item)? {
+    forgetFirstOver()
+    return (isQueueNext ? queue.first : heap.first).map { ($0.deadline, $0.item) }
+  }
+
+  /// Its deadline, without a copy of it.
+  mutating func firstDeadline() -> MonotonicInstant? {
+    forgetFirstOver()
+    return isQueueNext ? queue.look(0) { $0.deadline } : heap.first?.deadline
+  }
+
+  private mutating func forgetFirstOver() {
     while isFirstOver { _ = queue.popFirst() }
     while let top = heap.first, !top.waits { heap.removeFirst() }
-    return (isQueueNext ? queue.first : heap.first).map { ($0.deadline, $0.item) }
   }
 
   /// Whether the earliest of all stands in the queue.

@@ -58,7 +58,7 @@ public final class Timers {
     guard let id, id.body != nil else { return }
     id.body = nil
     heap.noteEnd()
-    nextDeadline = heap.first()?.deadline
+    nextDeadline = heap.firstDeadline()
   }
 
   /// Runs the calls that are due, in the order of deadlines, for as long as `mayGoOn` says so after each; the others
@@ -70,7 +70,7 @@ public final class Timers {
     while let (deadline, id) = heap.first(), deadline <= now, id.number < horizon {
       let body = id.body.take()
       heap.removeFirst()
-      nextDeadline = heap.first()?.deadline
+      nextDeadline = heap.firstDeadline()
       body?()
       guard mayGoOn() else { return }
     }

@@ -36,6 +36,7 @@ import Testing
       case 3:
         let first = heap.first()
         #expect(first?.item.number == model.min { ($0.deadline!, $0.number) < ($1.deadline!, $1.number) }?.number)
+        #expect(heap.firstDeadline() == first?.deadline)
         guard let first else { continue }
         heap.removeFirst()
         model.removeAll { $0 === first.item }

@@ -33,7 +33,7 @@ struct CommandDeadlines {
   }
 
   /// The earliest deadline of any command that is waited for.
-  mutating func next() -> MonotonicInstant? { heap.first()?.deadline }
+  mutating func next() -> MonotonicInstant? { heap.firstDeadline() }
 
   /// Takes out the commands whose time is up, in order. Where it was up long ago the machine slept, or the daemon was
   /// stopped: what the server and the disk have said meanwhile is not read yet, so such a command waits a little more.

@@ -303,7 +303,7 @@ struct CommandQueue {
   }
 
   /// When `expire(now:)` has something to do next; nil when nothing queued ever expires.
-  var nextExpiry: MonotonicInstant? { mutating get { expiries.first()?.deadline } }
+  var nextExpiry: MonotonicInstant? { mutating get { expiries.firstDeadline() } }
 
   /// When the first command was accepted, in milliseconds since 1970.
   var oldest: Int64? { first?.acceptedAt }
