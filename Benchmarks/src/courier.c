@@ -19,7 +19,7 @@
 
 struct courier {
   int epoll, upstream, listener, client;
-  struct buffer from_upstream, to_upstream, from_client, to_client;
+  struct buffer from_upstream, to_upstream, from_client, to_client, packet;
 };
 
 static void watch(struct courier *c, int fd) {
@@ -43,6 +43,12 @@ static void join(struct courier *c) {
   }
 }
 
+static size_t digits(const char *text) {
+  size_t count = 0;
+  while (text[count] >= '0' && text[count] <= '9') count++;
+  return count;
+}
+
 /* `{"jsonrpc":"2.0","id":N,…,"args":[…]}}` becomes `42N["echo",…]`. */
 static void forward_line(struct courier *c, const char *line, size_t count) {
   const char *id = line + strlen("{\"jsonrpc\":\"2.0\",\"id\":");
@@ -50,10 +56,12 @@ static void forward_line(struct courier *c, const char *line, size_t count) {
   errno = 0;
   if (!args) fail("not a request: %.*s", (int)count, line);
   args += 8;
-  char packet[4096];
-  int length = snprintf(packet, sizeof packet, "42%lu[\"echo\",%.*s", strtoul(id, NULL, 10),
-                        (int)(line + count - 2 - args), args);
-  ws_append(&c->to_upstream, WS_TEXT, packet, (size_t)length, true);
+  buffer_append(&c->packet, "42", 2);
+  buffer_append(&c->packet, id, digits(id));
+  buffer_append(&c->packet, "[\"echo\",", 8);
+  buffer_append(&c->packet, args, (size_t)(line + count - 2 - args));
+  ws_append(&c->to_upstream, WS_TEXT, buffer_bytes(&c->packet), buffer_count(&c->packet), true);
+  buffer_take(&c->packet, buffer_count(&c->packet));
 }
 
 static void read_client(struct courier *c) {
@@ -79,10 +87,12 @@ static void read_upstream(struct courier *c) {
   if (!buffer_read(&c->from_upstream, c->upstream, 64 << 10)) exit(0);
   while (buffer_count(&c->from_upstream) && ws_next(&c->from_upstream, &frame)) {
     if (frame.count > 2 && memcmp(frame.payload, "43", 2) == 0) {
-      char *args;
-      unsigned long id = strtoul(frame.payload + 2, &args, 10);
-      buffer_print(&c->to_client, "{\"jsonrpc\":\"2.0\",\"id\":%lu,\"result\":{\"args\":%.*s}}\n", id,
-                   (int)(frame.payload + frame.count - args), args);
+      const char *id = frame.payload + 2, *args = id + digits(id);
+      buffer_append(&c->to_client, "{\"jsonrpc\":\"2.0\",\"id\":", 22);
+      buffer_append(&c->to_client, id, (size_t)(args - id));
+      buffer_append(&c->to_client, ",\"result\":{\"args\":", 19);
+      buffer_append(&c->to_client, args, (size_t)(frame.payload + frame.count - args));
+      buffer_append(&c->to_client, "}}\n", 3);
     } else if (frame.count == 1 && frame.payload[0] == '2') {
       ws_append(&c->to_upstream, WS_TEXT, "3", 1, true);
     }

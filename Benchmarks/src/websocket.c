@@ -69,6 +69,20 @@ bool ws_accepted(struct buffer *in) {
   return true;
 }
 
+/* Masks, or takes the mask away (RFC 6455 section 5.3). */
+static void apply_mask(uint8_t *bytes, size_t count, const uint8_t mask[4]) {
+  uint64_t twice, eight;
+  memcpy(&twice, mask, 4);
+  memcpy((uint8_t *)&twice + 4, mask, 4);
+  size_t i = 0;
+  for (; i + 8 <= count; i += 8) {
+    memcpy(&eight, bytes + i, 8);
+    eight ^= twice;
+    memcpy(bytes + i, &eight, 8);
+  }
+  for (; i < count; i++) bytes[i] ^= mask[i & 3];
+}
+
 bool ws_next(const struct buffer *in, struct ws_frame *frame) {
   size_t have = buffer_count(in);
   uint8_t *bytes = (uint8_t *)buffer_bytes(in);
@@ -88,10 +102,7 @@ bool ws_next(const struct buffer *in, struct ws_frame *frame) {
   head += masked ? 4 : 0;
   if (have < head + count) return false;
   uint8_t *payload = bytes + head;
-  if (masked) {
-    const uint8_t *mask = payload - 4;
-    for (size_t i = 0; i < count; i++) payload[i] ^= mask[i & 3];
-  }
+  if (masked) apply_mask(payload, count, payload - 4);
   errno = 0;
   if (!(bytes[0] & 0x80)) fail("a fragmented message");
   *frame = (struct ws_frame){bytes[0] & 0x0f, (char *)payload, count, head + count};
@@ -118,7 +129,5 @@ void ws_append(struct buffer *out, uint8_t opcode, const void *payload, size_t c
   buffer_append(out, head, head_bytes);
   if (masked) buffer_append(out, mask, 4);
   buffer_append(out, payload, count);
-  if (!masked) return;
-  uint8_t *copy = (uint8_t *)out->base + out->end - count;
-  for (size_t i = 0; i < count; i++) copy[i] ^= mask[i & 3];
+  if (masked) apply_mask((uint8_t *)out->base + out->end - count, count, mask);
 }
