@@ -8,10 +8,12 @@ import signal
 import subprocess
 
 from . import places
+from .durable import DurableRedis, save
 from .fanout import PAYLOAD
 from .fleet import KEYS, Fleet
-from .peers import Gatewayd
+from .peers import Courier, Gatewayd, NotificationRelay, available
 from .process import Program
+from .requests import ping
 
 # Names of glibc's allocator, and the calls that end in one allocation each.
 ALLOCATORS = ("malloc", "calloc", "realloc", "posix_memalign", "aligned_alloc")
@@ -30,9 +32,11 @@ def without_debug_information():
 
 
 class CountedGatewayd(Gatewayd):
-    """Under a tool that writes what it counted to a file when the daemon has ended."""
-
     program = property(lambda self: places.program("gatewayd-counted"))
+
+
+class Tool:
+    """Mixed into a peer: it runs under a tool that writes what it counted to a file when the daemon has ended."""
 
     def counts(self):
         """Ends the daemon; what the tool counted, by name."""
@@ -41,7 +45,7 @@ class CountedGatewayd(Gatewayd):
         return self.read(self.path("counts"))
 
 
-class Callgrind(CountedGatewayd):
+class Callgrind(Tool):
     # valgrind becomes the program.
     counted_process = property(lambda self: self.daemon.pid)
 
@@ -74,7 +78,7 @@ class Callgrind(CountedGatewayd):
         return counts
 
 
-class Strace(CountedGatewayd):
+class Strace(Tool):
     @property
     def counted_process(self):
         with open(f"/proc/{self.daemon.pid}/task/{self.daemon.pid}/children") as children:
@@ -93,8 +97,14 @@ class Strace(CountedGatewayd):
         return {"system calls": int(found.group(1))}
 
 
-class CountedFleet:
-    """Mixed into a tool: two hosts, of which one is counted. Signs of life and looks at the others are so rare that they do not matter."""
+class CountedRedis(DurableRedis):
+    """It tidies up once a second, not ten times: the slow disk has it write so rarely that each write would pay for that."""
+
+    settings = ("--hz", 1)
+
+
+class CountedFleet(CountedGatewayd, Fleet):
+    """Two hosts, of which one is counted. Signs of life and looks at the others are so rare that they do not matter."""
 
     lines = 'lease = "1m"\nadopt = "1h"\n'
 
@@ -127,13 +137,13 @@ class Follower(CountedFleet):
     counted = 1
 
 
-def counted(host, tool):
-    return type(f"{host.__name__}Under{tool.__name__}", (host, tool, Fleet), {})
+def counted(kind, tool):
+    return type(f"{kind.__name__}Under{tool.__name__}", (tool, kind), {})
 
 
-def fan_out(tool, subscribers, events, window):
+def fan_out(kind, subscribers, events, window):
     """What a daemon counts that delivers so many events, its start and end included."""
-    with tool(PAYLOAD) as peer:
+    with kind(PAYLOAD) as peer:
         reader = Program(
             [places.program("reader"), "--protocol", peer.protocol, "--socket", peer.socket, "--url", peer.url,
              "--clients", subscribers, "--control", peer.control, "--events", events, "--window", window]
@@ -149,35 +159,28 @@ def fan_out(tool, subscribers, events, window):
             reader.end()
 
 
-def under(tool, program, *options):
-    """What a daemon counts that a load program uses until it is done, its start and end included."""
-    with tool(PAYLOAD) as peer:
-        load = Program([places.program(program), "--socket", peer.socket, "--url", peer.url, *options])
-        try:
-            load.report()
-            return peer.counts()
-        finally:
-            load.end()
+def requests(kind, count):
+    """What a daemon counts that carries so many requests, one at a time, its start and end included."""
+    with kind(PAYLOAD) as peer:
+        ping("--socket", peer.socket, "--url", peer.url, count=count, warm_up=100)
+        return peer.counts()
 
 
-def requests(tool, count):
-    """What a daemon counts that carries so many requests, one at a time."""
-    return under(tool, "pinger", "--count", count, "--warm-up", 100)
-
-
-def durable_sends(tool, count):
-    """What a daemon counts that keeps so many sends on disk, of clients that each wait for the answer."""
-    return under(tool, "saver", "--protocol", "gatewayd", "--clients", SAVERS, "--count", count, "--warm-up", 500)
+def durable_sends(kind, count):
+    """What a daemon counts that keeps so many sends on disk, of clients that each wait for the answer, its start and end included."""
+    with kind(PAYLOAD) as peer:
+        save(peer, SAVERS, count)
+        return peer.counts()
 
 
 def difference(longer, shorter, per):
     return {key: (longer[key] - shorter[key]) / per for key in longer}
 
 
-def events_and_deliveries(tool, window, events):
+def events_and_deliveries(kind, window, events):
     """Costs of an event for which nobody pays but the daemon, and of each of its deliveries."""
-    one = difference(fan_out(tool, 1, 2 * events, window), fan_out(tool, 1, events, window), events)
-    many = difference(fan_out(tool, SUBSCRIBERS, 2 * events, window), fan_out(tool, SUBSCRIBERS, events, window), events)
+    one = difference(fan_out(kind, 1, 2 * events, window), fan_out(kind, 1, events, window), events)
+    many = difference(fan_out(kind, SUBSCRIBERS, 2 * events, window), fan_out(kind, SUBSCRIBERS, events, window), events)
     delivery = {key: (many[key] - one[key]) / (SUBSCRIBERS - 1) for key in one}
     return {key: one[key] - delivery[key] for key in one}, delivery
 
@@ -197,28 +200,38 @@ def usable():
     return tools, reasons
 
 
-def of_a_link(tools):
-    """The costs of a daemon with a link of its own, by name."""
+def of_events(tools, kind):
+    """The costs of a peer that fans out, by name."""
     found = {}
     for how, window in (("one at a time", 1), ("64 at a time", 64)):
         for tool in tools:
-            event, delivery = events_and_deliveries(tool, window, EVENTS)
+            event, delivery = events_and_deliveries(counted(kind, tool), window, EVENTS)
             for what in event:
                 found[f"{what} per event, {how}"] = event[what]
                 found[f"{what} per delivery, {how}"] = delivery[what]
-    for tool in tools:
-        for what, value in difference(requests(tool, 600), requests(tool, 300), 300).items():
-            found[f"{what} per request"] = value
-    found.update(of_durable_sends(tools, lambda tool: tool, ""))
     return found
 
 
-def of_durable_sends(tools, kind, where):
+def of_requests(tools, kind, where=""):
+    found = {}
+    for tool in tools:
+        costs = difference(requests(counted(kind, tool), 600), requests(counted(kind, tool), 300), 300)
+        found.update({f"{what} per request{where}": value for what, value in costs.items()})
+    return found
+
+
+def of_durable_sends(tools, kind, where=""):
     # How many share a system call depends on the other programs' turns.
     if Callgrind not in tools:
         return {}
-    costs = difference(durable_sends(kind(Callgrind), 6_000), durable_sends(kind(Callgrind), 3_000), 3_000)
+    kind = counted(kind, Callgrind)
+    costs = difference(durable_sends(kind, 6_000), durable_sends(kind, 3_000), 3_000)
     return {f"{what} per durable send{where}, {SAVERS} clients": value for what, value in costs.items()}
+
+
+def of_a_link(tools):
+    """The costs of a daemon with a link of its own, by name."""
+    return {**of_events(tools, CountedGatewayd), **of_requests(tools, CountedGatewayd), **of_durable_sends(tools, CountedGatewayd)}
 
 
 def of_a_fleet(tools):
@@ -231,12 +244,18 @@ def of_a_fleet(tools):
                 kind = counted(host, tool)
                 costs = difference(fan_out(kind, 1, 2 * EVENTS, window), fan_out(kind, 1, EVENTS, window), EVENTS)
                 found.update({f"{what} per event {word}, {how}": value for what, value in costs.items()})
-    for tool in tools:
-        kind = counted(Follower, tool)
-        costs = difference(requests(kind, 600), requests(kind, 300), 300)
-        found.update({f"{what} per request of a host that follows": value for what, value in costs.items()})
-    found.update(of_durable_sends(tools, lambda tool: counted(Follower, tool), " of a host that follows"))
+    found.update(of_requests(tools, Follower, " of a host that follows"))
+    found.update(of_durable_sends(tools, Follower, " of a host that follows"))
     return found
+
+
+# What is counted of each: two programs that do as little as can be done in the daemon's place, and one that is known to be fast.
+REFERENCES = {NotificationRelay: of_events, Courier: of_requests, CountedRedis: of_durable_sends}
+
+
+def of_references(tools):
+    """What other programs take in the daemon's place, by the names of its costs; why one is left out is said."""
+    return {name: value for kind in available(REFERENCES) for name, value in REFERENCES[kind](tools, kind).items()}
 
 
 GROUPS = {"link": of_a_link, "fleet": of_a_fleet}

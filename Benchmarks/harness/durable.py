@@ -24,11 +24,13 @@ class DurableRedis(Redis):
     """A stream whose every entry is synced before the answer."""
 
     name = "redis XADD, appendfsync always"
+    # More of its settings.
+    settings = ()
 
     def start(self):
         self.start_daemon(
             *(places.redis_server(), "--port", 0, "--unixsocket", self.socket, "--save", ""),
-            *("--dir", self.folder.name, "--appendonly", "yes", "--appendfsync", "always"),
+            *("--dir", self.folder.name, "--appendonly", "yes", "--appendfsync", "always", *self.settings),
         )
 
 
