@@ -89,13 +89,3 @@ enum TLSReading {
     "for \(certificate.subject), issued by \(certificate.issuer), valid until \(certificate.expires)"
   }
 }
-
-extension String {
-  /// Whether a piece occurs in it.
-  func contains(text piece: String) -> Bool {
-    let bytes = Array(utf8)
-    let wanted = Array(piece.utf8)
-    guard bytes.count >= wanted.count else { return false }
-    return (0...bytes.count - wanted.count).contains { bytes[$0..<$0 + wanted.count].elementsEqual(wanted) }
-  }
-}

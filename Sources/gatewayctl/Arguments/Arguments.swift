@@ -5,21 +5,28 @@ import GatewayCore
 struct Arguments: Equatable, Sendable {
   var command: CommandName
   var operands: [String] = []
-  private var options: [OptionName: [String]] = [:]
+  /// In the order in which they stand: there are a few, and a table would cost a short run more than it saves.
+  private var options: [Option] = []
+
+  private struct Option: Equatable {
+    var name: OptionName
+    /// Empty for one that takes none.
+    var value: String
+  }
 
   init(_ command: CommandName, operands: [String] = []) {
     self.command = command
     self.operands = operands
   }
 
-  func has(_ name: OptionName) -> Bool { options[name] != nil }
+  func has(_ name: OptionName) -> Bool { options.contains { $0.name == name } }
   /// The value given last.
-  func value(_ name: OptionName) -> String? { options[name]?.last }
+  func value(_ name: OptionName) -> String? { options.last { $0.name == name }?.value }
   /// Every value, in order.
-  func values(_ name: OptionName) -> [String] { options[name] ?? [] }
+  func values(_ name: OptionName) -> [String] { options.filter { $0.name == name }.map(\.value) }
 
   /// Adds an option that was given; one without a value has an empty one.
-  mutating func add(_ name: OptionName, _ value: String) { options[name, default: []].append(value) }
+  mutating func add(_ name: OptionName, _ value: String) { options.append(Option(name: name, value: value)) }
 
   // MARK: Values
 

@@ -2,7 +2,7 @@ import GatewayCore
 
 /// Sorts the words of the command line by what the commands take.
 struct CommandLineParser: Sendable {
-  var commands: [CommandSpecification]
+  var specification: @Sendable (CommandName) -> CommandSpecification
   /// Commands whose names are taken, and what to use until they exist.
   var later: [(name: String, instead: String)] = []
 
@@ -14,12 +14,13 @@ struct CommandLineParser: Sendable {
     if let later = later.first(where: { $0.name == word }) {
       throw Failure(.usage, "'\(word)' is not available in this version; \(later.instead)")
     }
-    guard let name = CommandName(rawValue: word), let specification = commands.first(where: { $0.name == name }) else {
+    guard let name = CommandName.named(word) else {
       throw Failure(
         .usage,
         "unknown command '\(word)'; "
           + hint(for: word, familiar: FamiliarWords.commands[word], among: CommandName.allCases.map(\.rawValue)))
     }
+    let specification = specification(name)
     var arguments = Arguments(name)
     try sort(words, except: position, by: specification.allOptions, into: &arguments)
     if arguments.has(.help) { return help(about: arguments) }
@@ -41,20 +42,19 @@ struct CommandLineParser: Sendable {
     return nil
   }
 
-  /// Whether an option in front of the command is followed by its value. `--state` takes one for some commands only:
-  /// before the name of a command it does not.
+  /// Whether an option in front of the command is followed by its value. Mostly it is one of those that all commands take;
+  /// `--state` takes one for some commands only: before the name of a command it does not.
   private func takesNextWord(_ word: String, next: String?) -> Bool {
     guard let next, !word.contains("=") else { return false }
-    let every = commands.flatMap(\.options) + OptionSpecification.common
-    let named: [OptionSpecification]
-    if word.hasPrefix("--") {
-      named = every.filter { "--\($0.name.rawValue)" == word }
-    } else {
-      guard word.count == 2 else { return false }
-      named = every.filter { $0.short == word.last }
+    let isLong = word.hasPrefix("--")
+    guard isLong || word.count == 2 else { return false }
+    let isMeant = { (option: OptionSpecification) in
+      isLong ? word.dropFirst(2) == option.name.rawValue : option.short == word.last
     }
+    if let common = OptionSpecification.common.first(where: isMeant) { return common.value != nil }
+    let named = CommandName.allCases.flatMap { specification($0).options.filter(isMeant) }
     let ambiguous = Set(named.map { $0.value == nil }).count > 1
-    if ambiguous { return CommandName(rawValue: next) == nil }
+    if ambiguous { return CommandName.named(next) == nil }
     return named.first?.value != nil
   }
 

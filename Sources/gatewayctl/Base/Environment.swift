@@ -2,7 +2,8 @@ import Glibc
 
 /// The parts of the process's environment that matter, as a value.
 struct Environment: Sendable {
-  var variables: [String: String]
+  /// The value of a variable; nil where it is not set, or empty.
+  var variable: @Sendable (String) -> String?
   var outputIsTerminal: Bool
   var errorsAreTerminal: Bool
   /// Columns of the terminal that standard output is; nil where it is none, or has no size.
@@ -11,21 +12,18 @@ struct Environment: Sendable {
   var user: UInt32 = 0
   var fileExists: @Sendable (String) -> Bool = { access($0, F_OK) == 0 }
 
-  /// Those of this process. Empty variables count as unset.
+  /// Those of this process.
   static func ofProcess() -> Environment {
-    var variables: [String: String] = [:]
-    for name in ["GATEWAYD_SOCKET", "XDG_RUNTIME_DIR", "NO_COLOR", "FORCE_COLOR", "TERM"] {
-      if let value = getenv(name), value.pointee != 0 { variables[name] = String(cString: value) }
-    }
-    return Environment(
-      variables: variables, outputIsTerminal: isatty(STDOUT_FILENO) == 1, errorsAreTerminal: isatty(STDERR_FILENO) == 1,
+    Environment(
+      variable: { name in getenv(name).flatMap { $0.pointee == 0 ? nil : String(cString: $0) } },
+      outputIsTerminal: isatty(STDOUT_FILENO) == 1, errorsAreTerminal: isatty(STDERR_FILENO) == 1,
       outputColumns: TerminalSize.of(STDOUT_FILENO)?.columns, user: geteuid())
   }
 
   /// `$XDG_RUNTIME_DIR`, or its usual place for a user without it, as in cron and with `su`; nil for root.
   var runtimeDirectory: String? { self["XDG_RUNTIME_DIR"] ?? (user == 0 ? nil : "/run/user/\(user)") }
 
-  subscript(_ name: String) -> String? { variables[name] }
+  subscript(_ name: String) -> String? { variable(name) }
 }
 
 /// How large a terminal is now.

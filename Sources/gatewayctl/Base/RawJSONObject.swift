@@ -2,8 +2,14 @@ import GatewayCore
 
 /// The members of one JSON object as raw text.
 struct RawJSONObject: Equatable, Sendable {
-  private var members: [(key: String, range: Range<Int>)] = []
+  private let members: [Member]
   private let text: [UInt8]
+
+  private struct Member {
+    var key: String
+    /// Where its value stands in the text.
+    var range: Range<Int>
+  }
 
   /// Nil: the text is no JSON object.
   init?(_ text: [UInt8]) {
@@ -11,10 +17,10 @@ struct RawJSONObject: Equatable, Sendable {
     let span = text.span.bytes
     var at = 0
     JSONScanner.skipWhitespace(span, &at)
-    var found: [(key: String, range: Range<Int>)] = []
+    var found: [Member] = []
     do {
       try JSONScanner.scanObject(span, &at) { key, value in
-        found.append((JSONScanner.decodeString(span, key), value))
+        found.append(Member(key: JSONScanner.decodeString(span, key), range: value))
       }
     } catch {
       return nil

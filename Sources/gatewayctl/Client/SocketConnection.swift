@@ -7,10 +7,13 @@ final class SocketConnection {
   private(set) var descriptor: Int32 = -1
   private var outgoing: [UInt8] = []
   private var incoming = LineBuffer(limit: lineLimit)
-  private var chunk = [UInt8](repeating: 0, count: 64 * 1024)
+  /// Small until a read fills it: most answers are short, and memory that a short run touches is time.
+  private var chunk = [UInt8](repeating: 0, count: 4 * 1024)
 
   /// A longer line can only come from something that is not the daemon, whose own limit is far below.
   static let lineLimit = 256 << 20
+  /// The size of `chunk` where much is read.
+  private static let largeChunk = 64 * 1024
   /// Bytes taken in at most before something else is looked at.
   private static let batchLimit = 1 << 20
 
@@ -79,6 +82,7 @@ final class SocketConnection {
       guard count > 0 else { return false }
       taken += count
       try handOut(chunk[..<count], line)
+      if count == chunk.count, count < Self.largeChunk { chunk = [UInt8](repeating: 0, count: Self.largeChunk) }
     }
     return isOpen
   }

@@ -25,15 +25,15 @@ struct UpstreamOutages {
   mutating func note(_ members: RawJSONObject, of upstream: String) -> Sentence? {
     guard let state = members.string("state") else { return nil }
     let reason = members.string("reason")
-    let why = [reason, members.string("detail")].compactMap { $0 }.joined(separator: ", ")
+    let detail = members.string("detail")
+    let why = reason.map { ": \($0)" + (detail.map { ", \($0)" } ?? "") } ?? detail.map { ": \($0)" } ?? ""
     let next = members.integer("in").flatMap { Int64($0) }.map {
       $0 > 0 ? "; next attempt in \(DurationText.describe(milliseconds: $0))" : "; next attempt now"
     }
     // The first attempt has a state of its own, whose name says little to a person.
     let word = state == "created" ? "connecting" : state
-    let advice = CertificateAdvice.of(reason, members.string("detail"), isURL: upstream.contains(text: "://"))
-    let text =
-      "\(upstream) is \(word)\(why.isEmpty ? "" : ": \(why)")\(advice.map { "; \($0)" } ?? "")\(next ?? "")"
+    let advice = CertificateAdvice.of(reason, detail, isURL: upstream.contains(text: "://"))
+    let text = "\(upstream) is \(word)\(why)\(advice.map { "; \($0)" } ?? "")\(next ?? "")"
     return Sentence(text: text, isNew: isNews(state, reason))
   }
 

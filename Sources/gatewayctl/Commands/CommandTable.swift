@@ -28,10 +28,39 @@ enum CommandTable {
   /// Commands whose names are taken, and what to use until they exist.
   static let later: [(name: String, instead: String)] = [("config", "use 'gatewayd --check-config'")]
 
-  static let parser = CommandLineParser(commands: specifications, later: later)
+  static let parser = CommandLineParser(specification: { command($0).specification }, later: later)
 
-  /// The command of that name; a test holds that each name has one.
+  /// The command of that name. A short run makes the specification of one command alone.
   static func command(_ name: CommandName) -> any Subcommand.Type {
-    (traffic + operations).first { $0.specification.name == name } ?? HelpCommand.self
+    switch name {
+    case .send: SendCommand.self
+    case .request: RequestCommand.self
+    case .subscribe: SubscribeCommand.self
+    case .history: HistoryCommand.self
+    case .replay: ReplayCommand.self
+    case .serve: ServeCommand.self
+    case .status: StatusCommand.self
+    case .top: TopCommand.self
+    case .metrics: MetricsCommand.self
+    case .connections: ConnectionsCommand.self
+    case .clients: ClientsCommand.self
+    case .wait: WaitCommand.self
+    case .doctor: DoctorCommand.self
+    case .trace: TraceCommand.self
+    case .reconnect: ReconnectCommand.self
+    case .disconnect: DisconnectCommand.self
+    case .release: ReleaseCommand.self
+    case .outbox: OutboxCommand.self
+    case .drain: DrainCommand.self
+    case .fleet: FleetCommand.self
+    case .access: AccessCommand.self
+    case .reload: ReloadCommand.self
+    case .ping: PingCommand.self
+    case .call: CallCommand.self
+    case .introspect: IntrospectCommand.self
+    case .completion: CompletionCommand.self
+    case .version: VersionCommand.self
+    case .help: HelpCommand.self
+    }
   }
 }

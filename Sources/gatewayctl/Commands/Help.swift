@@ -16,7 +16,7 @@ enum HelpCommand: Subcommand {
     }
     // The parser knows what to say about words that are no commands.
     let command =
-      try CommandTable.parser.parse([word, "--help"]).operands.first.flatMap { CommandName(rawValue: $0) } ?? .help
+      try CommandTable.parser.parse([word, "--help"]).operands.first.flatMap(CommandName.named) ?? .help
     context.output.text(help.page(CommandTable.command(command).specification))
     return .done
   }

@@ -4,7 +4,7 @@ import Testing
 
 @Suite struct SettingsTests {
   private func choose(_ option: String?, _ variables: [String: String], exists: Bool = true) throws(Failure) -> String {
-    var environment = Environment(variables: variables, outputIsTerminal: false, errorsAreTerminal: false)
+    var environment = Environment(variable: { variables[$0] }, outputIsTerminal: false, errorsAreTerminal: false)
     environment.fileExists = { _ in exists }
     return try SocketPath.choose(option: option, environment: environment)
   }
@@ -19,7 +19,7 @@ import Testing
   }
 
   @Test func theDaemonOfAUserIsFoundWithoutAVariable() throws {
-    var environment = Environment(variables: [:], outputIsTerminal: false, errorsAreTerminal: false)
+    var environment = Environment(variable: { _ in nil }, outputIsTerminal: false, errorsAreTerminal: false)
     environment.user = 1_000
     environment.fileExists = { $0 == "/run/user/1000/gatewayd.sock" }
     #expect(try SocketPath.choose(option: nil, environment: environment) == "/run/user/1000/gatewayd.sock")
@@ -32,7 +32,7 @@ import Testing
     func start(_ path: String, _ option: String? = nil, _ variables: [String: String] = [:], user: UInt32 = 1_000)
       -> String
     {
-      var environment = Environment(variables: variables, outputIsTerminal: false, errorsAreTerminal: false)
+      var environment = Environment(variable: { variables[$0] }, outputIsTerminal: false, errorsAreTerminal: false)
       environment.user = user
       return SocketPath.start(path, option: option, environment: environment)
     }
@@ -53,7 +53,7 @@ import Testing
   }
 
   @Test func everyCommandHasItsTimeLimit() throws {
-    let environment = Environment(variables: [:], outputIsTerminal: true, errorsAreTerminal: true)
+    let environment = Environment(variable: { _ in nil }, outputIsTerminal: true, errorsAreTerminal: true)
     func settings(_ words: String...) throws -> Settings {
       let arguments = try CommandTable.parser.parse(words)
       return try Settings(

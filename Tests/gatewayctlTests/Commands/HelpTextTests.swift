@@ -34,6 +34,7 @@ import Testing
     #expect(
       CommandTable.specifications.map(\.name).sorted { $0.rawValue < $1.rawValue }
         == CommandName.allCases.sorted { $0.rawValue < $1.rawValue })
+    for name in CommandName.allCases { #expect(CommandTable.command(name).specification.name == name) }
   }
 
   @Test func everyOptionBelongsToACommand() {

@@ -201,7 +201,7 @@ import Testing
       (["FORCE_COLOR": "1", "NO_COLOR": "1"], true, false, false), (["FORCE_COLOR": "1"], true, true, false),
     ] as [([String: String], Bool, Bool, Bool)])
   func colourFollowsTheEnvironment(_ variables: [String: String], _ terminal: Bool, _ refused: Bool, _ colored: Bool) {
-    let environment = Environment(variables: variables, outputIsTerminal: terminal, errorsAreTerminal: false)
+    let environment = Environment(variable: { variables[$0] }, outputIsTerminal: terminal, errorsAreTerminal: false)
     #expect(Palette(environment: environment, refused: refused) == Palette(isColored: colored))
   }
 }
