@@ -1,5 +1,5 @@
-"""What one event, one delivery, one request and one durable send cost in instructions, allocations and system calls:
-counted, not timed, so that other work on the machine does not matter. The costs of the start cancel out between a shorter
+"""What one event, one delivery, one request, one durable send and one `gatewayctl send` cost in instructions, allocations and
+system calls: counted, not timed, so that other work on the machine does not matter. The costs of the start cancel out between a shorter
 and a longer run."""
 
 import os
@@ -24,10 +24,10 @@ EVENTS = 1024
 SAVERS = 50
 
 
-def without_debug_information():
-    """A copy of the daemon that Debian 12's valgrind can read: its debug information is too new for it."""
-    copy = places.program("gatewayd-counted")
-    subprocess.run(["objcopy", "--strip-debug", places.gatewayd(), copy], check=True)
+def without_debug_information(program):
+    """A copy that Debian 12's valgrind can read: the programs' debug information is too new for it."""
+    copy = places.program(f"{os.path.basename(program)}-counted")
+    subprocess.run(["objcopy", "--strip-debug", program, copy], check=True)
     return copy
 
 
@@ -229,9 +229,33 @@ def of_durable_sends(tools, kind, where=""):
     return {f"{what} per durable send{where}, {SAVERS} clients": value for what, value in costs.items()}
 
 
+def of_a_message(tools):
+    """What one `gatewayctl send` takes from its start to its end, the connection warm, by name."""
+    if Callgrind not in tools:
+        return {}
+    if not os.path.exists(places.gatewayctl()):
+        print(f"skipped: the costs of gatewayctl ({places.gatewayctl()} does not exist)")
+        return {}
+    program = without_debug_information(places.gatewayctl())
+    with Gatewayd(PAYLOAD) as peer:
+        reader = Program([places.program("reader"), "--protocol", peer.protocol, "--socket", peer.socket, "--url", peer.url])
+        try:
+            reader.line()
+            counts = peer.path("counts")
+            subprocess.run(
+                [places.found("valgrind"), "-q", "--tool=callgrind", f"--callgrind-out-file={counts}",
+                 program, "--socket", peer.socket, "send", peer.url, "note", "hi"],
+                check=True, stdout=subprocess.DEVNULL,
+            )  # fmt: skip
+            return {f"{what} per gatewayctl send": value for what, value in Callgrind.read(counts).items()}
+        finally:
+            reader.end()
+
+
 def of_a_link(tools):
-    """The costs of a daemon with a link of its own, by name."""
-    return {**of_events(tools, CountedGatewayd), **of_requests(tools, CountedGatewayd), **of_durable_sends(tools, CountedGatewayd)}
+    """The costs of a daemon with a link of its own, and of the program that talks to it, by name."""
+    kind = CountedGatewayd
+    return {**of_events(tools, kind), **of_requests(tools, kind), **of_durable_sends(tools, kind), **of_a_message(tools)}
 
 
 def of_a_fleet(tools):
@@ -263,7 +287,7 @@ GROUPS = {"link": of_a_link, "fleet": of_a_fleet}
 
 def measured(tools, groups):
     """The costs of these groups, by name; why one is left out is said."""
-    without_debug_information()
+    without_debug_information(places.gatewayd())
     found = {}
     for group in groups:
         missing = Fleet.missing() if group == "fleet" else None
