@@ -74,6 +74,33 @@ final class OutboxLine {
   }
 }
 
+/// Reads several lines as one: what is on disk of them, the oldest first, whatever becomes of it meanwhile.
+struct OutboxLinesReader {
+  private var lines = Heap<OutboxLine.Reader>()
+  /// What is read has a lower number.
+  private let end: UInt64
+
+  init(before end: UInt64) { self.end = end }
+
+  /// Nothing of the lines that it has is left.
+  var isOver: Bool { lines.count == 0 }
+
+  /// Reads that line as well, from its beginning.
+  mutating func add(_ line: OutboxLine) { read(line, from: 0) }
+
+  /// The next one; nil at the end.
+  mutating func next() -> OutboxRecord? {
+    guard let oldest = lines.first else { return nil }
+    lines.removeFirst()
+    read(oldest.line, from: oldest.record.entry.number + 1)
+    return oldest.record
+  }
+
+  private mutating func read(_ line: OutboxLine, from number: UInt64) {
+    if let reader = line.reader(from: number), reader.record.entry.number < end { lines.push(reader) }
+  }
+}
+
 /// Entries and their bytes, counted together.
 final class OutboxSum {
   private(set) var count = 0

@@ -43,7 +43,7 @@ final class OutboxSearch {
 
   private var step: Step
   private var lines: ArraySlice<OutboxLine>
-  private var readers = Heap<OutboxLine.Reader>()
+  private var reader: OutboxLinesReader
   /// Nil before the unfinished ones are found.
   private var archive: OutboxArchive.Reader?
   /// Both are in the order of their numbers. One that ended in between stands in both.
@@ -67,6 +67,7 @@ final class OutboxSearch {
     step = .lines
     let showsQueued = wish.states?.contains(.queued) ?? true
     lines = showsQueued ? Array(outbox.usage.allLines)[...] : []
+    reader = OutboxLinesReader(before: end)
   }
 
   /// Gives entries that were found otherwise.
@@ -76,6 +77,7 @@ final class OutboxSearch {
     (end, self.limit) = (.max, limit)
     step = .found
     lines = []
+    reader = OutboxLinesReader(before: end)
     for record in records.sorted(by: { $0.entry.number < $1.entry.number }) {
       if record.line == nil { finished.push(Ended(record)) } else { unfinished.append(record) }
     }
@@ -99,24 +101,19 @@ final class OutboxSearch {
   private func lookAtLine(_ portion: inout Int) {
     guard let line = lines.popFirst() else { return step = .unfinished }
     portion -= Self.lineCost
-    if wish.isWanted(line.target, line.owner), let reader = line.reader(from: 0) { readers.push(reader) }
+    if wish.isWanted(line.target, line.owner) { reader.add(line) }
   }
 
   private func lookAtUnfinished(_ portion: inout Int) {
-    guard let reader = readers.first, unfinished.count < limit else {
-      readers = Heap()
+    guard unfinished.count < limit, let record = reader.next() else {
+      reader = OutboxLinesReader(before: end)
       step = .finished
       guard wish.states?.contains(where: \.isFinal) ?? true else { return }
       return archive = OutboxArchive.Reader(outbox.archive, where: wish.concerns)
     }
     portion -= 1
-    let record = reader.record
     // What has ended since is found among the finished ones.
     if record.line != nil, wish.isMeant(record) { unfinished.append(record) }
-    readers.removeFirst()
-    if let next = reader.line.reader(from: record.entry.number + 1), next.record.entry.number < end {
-      readers.push(next)
-    }
   }
 
   private func lookAtFinished(_ portion: inout Int) {
