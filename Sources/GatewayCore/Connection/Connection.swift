@@ -219,8 +219,15 @@ final class Connection {
   func reject(_ command: Command, _ problem: StorageProblem) { delivery.reject(command, problem) }
 
   /// Takes over commands that were accepted before, by an earlier life of the daemon or for another connection, in
-  /// order.
-  func restore(_ stored: some Collection<Command>) { delivery.restore(stored) }
+  /// order. Returns how many later ones had to be queued again behind them.
+  @discardableResult
+  func restore(_ stored: some Collection<Command>) -> Int { delivery.restore(stored) }
+
+  /// Until `earlierHaveCome` nothing of the queue is written: commands that were accepted before are going to join it.
+  func awaitEarlier() { delivery.awaitEarlier() }
+
+  /// All have: the queue flows on.
+  func earlierHaveCome() { delivery.earlierHaveCome() }
 
   /// Another connection will carry a command, which may be under way. What is behind it stays where it is until
   /// `resume(behind:)`, as it may be about to move as well.

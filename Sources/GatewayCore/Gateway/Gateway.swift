@@ -257,7 +257,10 @@ public final class Gateway {
     seams.memory.adopt(fresh.limits)
     upstreams.adopt(fresh)
     clients.checkRights()
-    if change.concernsSends { upstreams.checkSenders() }
+    if change.concernsSends {
+      relay.stopPlacing()
+      upstreams.checkSenders()
+    }
     upstreams.adoptSettings { [reference] in reference.object?.settingsAreAdopted(change) }
   }
 
@@ -266,8 +269,15 @@ public final class Gateway {
     upstreams.joinFleet()
     relay.outbox.adopt(configuration.outbox)
     upstreams.adoptHistories()
-    if change.concernsSends { relay.placeAll() }
+    if change.concernsSends { placeSends() }
     connectKept()
+  }
+
+  private func placeSends() {
+    let isWanted = { [reference] in reference.object?.isClosed == false }
+    relay.placeAll(while: isWanted) { [reference] in
+      reference.object?.upstreams.withdrawUnderOtherRules()
+    }
   }
 
   // MARK: - Stop

@@ -11,6 +11,10 @@ final class OutboxRelay {
   private let time: any TimeSource
   let timers: Timers
   private var withheld = WithheldSends()
+  /// What hands the sends to other connections, while that takes several turns.
+  private var placement: OutboxPlacement?
+  /// Its turns: connections wait for it, which what users have in portions must not prolong.
+  private let work: SlicedWork
   /// What the ids of this daemon's sends begin with.
   private let life: String
   /// What the next send gets: all that there are have lower ones.
@@ -34,6 +38,7 @@ final class OutboxRelay {
     self.upstreams = upstreams
     time = seams.time
     timers = seams.timers
+    work = SlicedWork(seams.timers)
     reference.begin(self)
   }
 
@@ -44,7 +49,8 @@ final class OutboxRelay {
     outbox.rows.onCondition = { [unowned self] in onFact(.outbox($0)) }
     outbox.rows.onWarning = { [unowned self] in onFact(.outboxWarning($0)) }
     rememberKeys()
-    placeAll()
+    beginPlacement().placeAll()
+    placement = nil
   }
 
   /// Whether durable sends are taken: for `hello`.
@@ -225,68 +231,38 @@ final class OutboxRelay {
 
   // MARK: - The start and a reload
 
-  /// Hands everything unfinished that is on disk to the connections that its targets mean now, in the order of its
-  /// acceptance: also what another connection has, whose upstream meant them before a reload. What is under way on a
-  /// link ends there, unless it may be written again. What has no usable upstream waits for a configuration that has
-  /// one, in its place if it has any.
-  func placeAll() {
+  /// Hands everything unfinished that is on disk to the connections that its targets mean now, a portion in each turn as long
+  /// as it `isWanted`; `done` is called when all has its place.
+  func placeAll(while isWanted: @escaping () -> Bool, then done: @escaping () -> Void) {
+    let placement = beginPlacement()
+    work.begin(for: .configuration) { [reference] in
+      guard let relay = reference.object, !placement.isStopped, isWanted() else { return true }
+      guard placement.placePortion() else { return false }
+      relay.placement = nil
+      done()
+      return true
+    }
+  }
+
+  /// Targets mean something else from now on: what is not placed yet waits for the next `placeAll`.
+  func stopPlacing() { placement?.stop() }
+
+  private func beginPlacement() -> OutboxPlacement {
     clockWasSet()
-    withheld = WithheldSends()
     moveKeys()
-    var queues: [ObjectIdentifier: (connection: Connection, records: [OutboxRecord])] = [:]
-    var keyed: [(record: OutboxRecord, connection: Connection)] = []
-    var carriers: [ObjectIdentifier: (connection: Connection, gone: [Command])] = [:]
-    for line in outbox.usage.allLines {
-      guard let specification = specification(of: line.target, line.owner) else {
-        for record in line.records(where: { $0.connection == nil && $0.isCommitted && !$0.isElsewhere }) {
-          leave(record, isDenied: false)
-        }
-        continue
-      }
-      // Compared as objects: there may be a hundred thousand, and a key is a whole URL. What carries anything is in the
-      // pool, which has one connection for each key.
-      let present = upstreams.pool.existing(specification)
-      let waiting = line.records {
-        $0.isCommitted && !$0.isElsewhere && ($0.connection == nil || $0.connection !== present) && $0.mayMove
-      }
-      for record in waiting {
-        guard case .carried(let command, let connection) = record.carriage else { continue }
-        carriers[ObjectIdentifier(connection), default: (connection, [])].gone.append(command)
-      }
-      // A line has one user and one target, but the user's programs may have had other groups.
-      let place = upstreams.resolver.place(of: specification)
-      for (groups, ofOne) in Dictionary(grouping: waiting, by: \.entry.groups) {
-        for record in ofOne { detach(record) }
-        let sender = AccessIdentity(uid: line.owner, groups: groups)
-        var permit = RememberingPermit(upstreams.access.answer(.send, at: place, for: sender).permit)
-        var alike: [OutboxRecord] = []
-        for record in ofOne {
-          if permit.passes(record.entry.message.event) { alike.append(record) } else { leave(record, isDenied: true) }
-        }
-        guard !alike.isEmpty else { continue }
-        guard let connection = upstreams.connection(for: specification) else {
-          for record in alike { leave(record, isDenied: true) }
-          continue
-        }
-        keyed += alike.filter { $0.entry.key != nil }.map { ($0, connection) }
-        queues[ObjectIdentifier(connection), default: (connection, [])].records += alike
-      }
-    }
-    for (record, connection) in keyed.sorted(by: { $0.record.entry.number < $1.record.entry.number }) {
-      remember(record.entry, on: connection)
-    }
-    for (connection, records) in queues.values {
-      for record in records { replaceWithheld(by: record.entry.coalescing, record.entry.number, on: connection) }
-      let ordered = records.sorted { $0.entry.number < $1.entry.number }
-      connection.restore(
-        ordered.map { record in
-          let command = command(for: record.entry)
-          record.carry(command, on: connection)
-          keepCopy(of: record)
-          return command
-        })
-    }
-    for (connection, gone) in carriers.values { connection.resume(behind: gone) }
+    moveWithheld()
+    stopPlacing()
+    let begun = OutboxPlacement(self, upstreams, after: placement)
+    placement = begun
+    return begun
+  }
+
+  /// What waits for a right goes along with its target: all at once, as newer sends ask for it.
+  private func moveWithheld() {
+    guard !withheld.isEmpty else { return }
+    let before = withheld
+    withheld = WithheldSends()
+    for record in before.records { noteWithheld(record) }
   }
 
   /// A program does not want to wait until a configuration lets an entry leave that no connection carries: it may now,
@@ -311,11 +287,8 @@ final class OutboxRelay {
     guard connection !== record.connection else { return expireLater(record) }
     withholdNoMore(record)
     detachAlone(record)
-    let command = command(for: record.entry)
-    record.carry(command, on: connection)
-    keepCopy(of: record)
     remember(record.entry, on: connection)
-    connection.restore([command])
+    connection.restore([carry(record, on: connection)])
   }
 
   /// The connection that carries an entry does not any more. For one entry; those of many go on when all have left.
@@ -325,13 +298,22 @@ final class OutboxRelay {
     if case .carried(let command, let connection) = carriage { connection.resume(behind: CollectionOfOne(command)) }
   }
 
-  private func detach(_ record: OutboxRecord) {
+  /// A connection carries an entry from now on, as the command that is returned and that it is to be given.
+  func carry(_ record: OutboxRecord, on connection: Connection) -> Command {
+    let command = command(for: record.entry)
+    record.carry(command, on: connection)
+    keepCopy(of: record)
+    return command
+  }
+
+  /// The connection that carries an entry does not any more; what stands behind it waits for `resume` of the connection.
+  func detach(_ record: OutboxRecord) {
     if case .carried(let command, let connection) = record.carriage { connection.handAway(command) }
     record.detach()
   }
 
   /// Nil if the configuration in force has no such upstream.
-  private func specification(of target: OutboxTarget, _ owner: UInt32) -> UpstreamSpecification? {
+  func specification(of target: OutboxTarget, _ owner: UInt32) -> UpstreamSpecification? {
     try? upstreams.resolver.resolve(target.call, uid: owner)
   }
 
@@ -352,13 +334,18 @@ final class OutboxRelay {
   }
 
   /// An entry waits for a configuration under which a connection can carry it.
-  private func leave(_ record: OutboxRecord, isDenied: Bool) {
+  func leave(_ record: OutboxRecord, isDenied: Bool) {
     outbox.copies?.withhold(record.entry)
     record.setAside(isDenied: isDenied)
+    noteWithheld(record)
+    expireLater(record)
+  }
+
+  /// A newer send takes the place of an entry that waits for a right, or that one gives way at once.
+  private func noteWithheld(_ record: OutboxRecord) {
     if let place = withheldPlace(of: record), let older = withheld.add(record, at: place) {
       finish(older, .dropped, reason: OutboxEntry.coalesced)
     }
-    expireLater(record)
   }
 
   /// An entry does not wait for a right any more.
@@ -401,7 +388,7 @@ final class OutboxRelay {
     }
   }
 
-  private func remember(_ entry: OutboxEntry, on connection: Connection) { remember(entry, as: connection.key) }
+  func remember(_ entry: OutboxEntry, on connection: Connection) { remember(entry, as: connection.key) }
 
   private func remember(_ entry: OutboxEntry, as connection: ConnectionKey) {
     guard let key = entry.key else { return }

@@ -224,7 +224,8 @@ final class Upstreams {
   /// Commands that are looked at in one go, at most.
   static let checkedAtOnce = 1_000
 
-  private func withdrawUnderOtherRules() {
+  /// Ends the connections that are only there under other rules, and not used any more.
+  func withdrawUnderOtherRules() {
     for connection in pool.all where connection.rules.name != connection.specification.name && !connection.isOccupied {
       connection.withdraw()
     }

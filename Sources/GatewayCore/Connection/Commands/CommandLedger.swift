@@ -32,7 +32,9 @@ struct CommandLedger {
 
   /// Nothing is under way, and what is still queued is suspected or stands in a line behind what is. Only to be asked
   /// while connected.
-  var isQuiet: Bool { !isAwaiting && handedOver.isEmpty && !flow.isPaused && queue.firstUncommitted == nil }
+  var isQuiet: Bool {
+    !isAwaiting && handedOver.isEmpty && !flow.isPaused && !awaitsEarlier && queue.firstUncommitted == nil
+  }
 
   /// What is under way and will be written again if the link breaks.
   var repeatable: [Command] { flights.retries + handedOver.filter(\.isStored) }
@@ -45,6 +47,7 @@ struct CommandLedger {
 
   /// Takes out the suspected command whose moment has come.
   mutating func takeSuspect(at now: MonotonicInstant, window: Int, isAlone: Bool) -> Command? {
+    guard !awaitsEarlier else { return nil }
     let command = queue.suspects.first { command in
       guard let due = command.suspicion.due, due + (isAlone ? .zero : Suspicion.patience) <= now else { return false }
       guard let line = command.retry?.line else { return true }
@@ -140,23 +143,25 @@ struct CommandLedger {
 
   /// The flow of the queue to the present link.
   var flow = CommandFlow()
+  /// Commands that were accepted earlier are going to join the queue: nothing flows before they have.
+  var awaitsEarlier = false
 
   /// Whether a new command must not be written past what is queued: something waits for its pace, or for the disk.
   /// `mutating` for the same reason as `nextToFlow`.
   mutating func holds(_ command: Command) -> Bool {
-    flow.isPaused || (queue.firstUncommitted != nil && !queue.lets(pass: command))
+    flow.isPaused || awaitsEarlier || (queue.firstUncommitted != nil && !queue.lets(pass: command))
   }
 
   /// Whether neither the disk nor the pace holds up what stands at a place.
   private func mayFlow(_ place: UInt64) -> Bool {
-    place < (queue.firstUncommitted ?? UInt64.max) && (!flow.isPaused || place < flow.next)
+    !awaitsEarlier && place < (queue.firstUncommitted ?? UInt64.max) && (!flow.isPaused || place < flow.next)
   }
 
-  /// The place from which the queue flows on; nil where nothing stands that the disk has. `mutating`, so that nothing is
-  /// copied for the question.
+  /// The place from which the queue flows on; nil where nothing stands that the disk has, or what is earlier is awaited.
+  /// `mutating`, so that nothing is copied for the question.
   var nextToFlow: UInt64? {
     mutating get {
-      guard let place = queue.nextPlace(from: flow.next) else { return nil }
+      guard !awaitsEarlier, let place = queue.nextPlace(from: flow.next) else { return nil }
       return place < (queue.firstUncommitted ?? UInt64.max) ? place : nil
     }
   }
@@ -170,11 +175,12 @@ struct CommandLedger {
   mutating func committed(_ command: Command) -> (isQueued: Bool, replaced: Command?) { queue.commit(command) }
 
   /// Puts commands that were accepted before, in order, behind those that were accepted before them, whatever the
-  /// limits say.
-  mutating func restore(_ commands: some Collection<Command>) {
+  /// limits say. Returns how many there were behind which they could not be put at once.
+  mutating func restore(_ commands: some Collection<Command>) -> Int {
     let later = commands.first.map { queue.takeAll(behind: $0.number) } ?? []
     let ordered = later.isEmpty ? Array(commands) : (commands + later).sorted { $0.number < $1.number }
     for command in ordered { queue.putBack(command) }
+    return later.count
   }
 
   /// Takes out what stands at a place of the queue, unless the window of its line is full.

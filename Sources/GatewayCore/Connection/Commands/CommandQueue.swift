@@ -104,13 +104,15 @@ struct CommandQueue {
   /// A place at the end for a command that may come to the queue later.
   mutating func makePlace() -> UInt64 { order.makePlace() }
 
-  /// Takes out what was accepted after a command of that number, in order and without its places. Costs nothing where
-  /// the last that is queued was accepted before.
+  /// Takes out what stands at the end and was accepted after a command of that number, in order and without its places.
+  /// Costs nothing where the last that is queued was accepted before.
   mutating func takeAll(behind number: UInt64) -> [Command] {
-    guard let last = order.last?.element, last.number > number else { return [] }
-    let later = removeAll { $0.number > number }
-    for command in later { command.place = nil }
-    return later
+    var later: [Command] = []
+    while let last = order.last?.element, last.number > number, let taken = remove(last) {
+      taken.place = nil
+      later.append(taken)
+    }
+    return later.reversed()
   }
 
   /// Puts a command where it stood, or at the end, whatever the limits say: it was taken before.

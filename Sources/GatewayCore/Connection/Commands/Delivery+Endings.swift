@@ -75,12 +75,22 @@ extension Delivery {
   }
 
   /// Takes over commands that were accepted before, by an earlier life of the daemon or for another connection, in
-  /// order.
-  func restore(_ stored: some Collection<Command>) {
-    commands.restore(stored)
+  /// order. Returns how many later ones had to be queued again behind them.
+  func restore(_ stored: some Collection<Command>) -> Int {
+    let later = commands.restore(stored)
     armExpiry()
     flowOn()
     connection.hurry(.lease)
+    return later
+  }
+
+  /// Nothing of the queue is written, and nothing past it, before commands have joined that were accepted earlier.
+  func awaitEarlier() { commands.awaitsEarlier = true }
+
+  /// All have joined.
+  func earlierHaveCome() {
+    commands.awaitsEarlier = false
+    flowOn()
   }
 
   // MARK: - Rights

@@ -71,7 +71,7 @@ extension Delivery {
   func advance(behind command: Command) {
     guard let line = command.retry?.line else { return }
     while let channel {
-      guard !channel.holdsCommands else {
+      guard !channel.holdsCommands, !commands.awaitsEarlier else {
         commands.flowAgain(fromLine: line)
         return flowOn()
       }

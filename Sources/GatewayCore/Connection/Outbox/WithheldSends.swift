@@ -9,6 +9,10 @@ struct WithheldSends {
 
   private var newest = IncrementalTable<Place, OutboxRecord>()
 
+  var isEmpty: Bool { newest.isEmpty }
+  /// All of them.
+  var records: some Sequence<OutboxRecord> { newest.values }
+
   /// What a newer send takes the place of.
   func older(_ coalescing: Coalescing, on connection: ConnectionKey) -> OutboxRecord? {
     newest.isEmpty ? nil : newest[Place(connection: connection, coalescing: coalescing)]
