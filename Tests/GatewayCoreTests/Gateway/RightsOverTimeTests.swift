@@ -210,6 +210,19 @@ import Testing
     #expect(reasons(client) == ["permission"])
   }
 
+  @Test func aSendThatQueuesAgainWhenItsSenderHasLostTheRightIsWithheldWithoutAnotherLink() {
+    let client = harness.client(uid: Self.alice)
+    _ = send(client, "hi")
+    harness.upstream.channel.accept()
+    harness.upstream.channel.unsentBytes = 10
+    _ = send(client, "a", Self.durable)
+    allow([.status])
+    #expect(reasons(client) == [nil])
+    harness.upstream.channel.fail(UpstreamFailure(.closed, "gone"))
+    harness.pass(.zero)
+    #expect(reasons(client) == ["permission"])
+  }
+
   @Test func aRightThatGoesWhileTheDiskWritesIsLookedAtAgain() {
     let client = harness.client(uid: Self.alice)
     client.say(

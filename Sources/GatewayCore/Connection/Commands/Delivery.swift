@@ -35,6 +35,8 @@ final class Delivery {
   let account: Account
   /// Whether those who sent them still may.
   private var rights = SenderRights()
+  /// Rights may have changed since something was written that may queue again.
+  private var mayQueueUnchecked = false
   /// Whether several users write to it.
   private let isShared: Bool
   /// Whose the bytes are that the channel has not taken, where it does not know that itself.
@@ -68,6 +70,7 @@ final class Delivery {
   /// The rights may have changed: none is written any more that its sender may not send. Returns whether any waits.
   func rightsChanged() -> Bool {
     rights.begin()
+    if commands.count > commands.queue.count { mayQueueUnchecked = true }
     return !commands.queue.isEmpty
   }
 
@@ -115,6 +118,24 @@ final class Delivery {
       return 1
     }
     requeueRetries(failure)
+    checkQueuedAgain()
+  }
+
+  /// What was under way when rights changed was not looked at with the queue: that is done as soon as the link has ended,
+  /// in portions, and not only when there is another one.
+  private func checkQueuedAgain() {
+    guard mayQueueUnchecked else { return }
+    mayQueueUnchecked = false
+    context.timers.after(
+      .zero,
+      ringing {
+        var next: UInt64? = 0
+        $0.endInPortions { delivery in
+          guard let place = next else { return nil }
+          next = delivery.checkSender(from: place)
+          return 1
+        }
+      })
   }
 
   /// An attempt failed: the queued commands that do not stay end. Those that are left when there is a link leave by it.
