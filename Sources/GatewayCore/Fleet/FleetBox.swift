@@ -37,7 +37,7 @@ final class FleetBox {
     /// `withdrawn`.
     case settling(life: UInt64)
     /// Where each row is, is known: what is fresh is put, and what is boxed may be written. `isLooking`: what became of
-    /// adopted and withheld rows is being asked. May become `settling`, `absent`, `withdrawn`.
+    /// adopted rows, and of what is withheld or set aside, is being asked. May become `settling`, `absent`, `withdrawn`.
     case settled(life: UInt64, isLooking: Bool)
     /// This host takes part no more, whatever lives it has.
     case withdrawn
@@ -436,7 +436,7 @@ final class FleetBox {
 
   private func settleWithheld(_ number: UInt64, _ row: FleetBoxRows.Row, _ found: FleetFound) {
     switch (row.copy, found) {
-    case (.only, .withheld): isSetAside(number)
+    case (.only, .withheld): if row.place == .withheld || !isSettled { isSetAside(number) }
     case (.only, .missing), (.only, .waiting), (.only, .finished):
       rows.move(number, to: .withheld)
       setAside(number, row)
@@ -458,8 +458,8 @@ final class FleetBox {
 
   // MARK: - Now and then
 
-  /// Looks what became of what the fleet writes and of what is withheld, and asks again for what the engine refused, and
-  /// what this host could not keep.
+  /// Looks what became of what the fleet writes and of what is withheld or set aside, and asks again for what the engine
+  /// refused, and what this host could not keep.
   func look() {
     if isRemovalRefused {
       isRemovalRefused = false

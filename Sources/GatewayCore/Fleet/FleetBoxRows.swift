@@ -5,7 +5,12 @@ struct FleetBoxRows {
     case fresh, boxed, adopted, withheld, setAside
 
     /// What becomes of it is looked for now and then.
-    fileprivate var isLookedFor: Bool { self == .adopted || self == .withheld }
+    fileprivate var isLookedFor: Bool {
+      switch self {
+      case .adopted, .withheld, .setAside: true
+      case .fresh, .boxed: false
+      }
+    }
   }
 
   /// What the engine's row of a send is, beside what its host has.

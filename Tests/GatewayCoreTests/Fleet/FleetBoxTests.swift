@@ -240,6 +240,20 @@ import Testing
     #expect(kinds == [:])
   }
 
+  @Test func whatBecameOfASendThatIsSetAsideIsHeardWithTheNextSignOfLife() {
+    link.box.put(7, FleetFields())
+    link.box.withhold(7, FleetFields(), .only)
+    scene.settle()
+    #expect(kinds == ["7": "-"])
+    _ = takeNotes()
+    scene.turn(by: .seconds(11))
+    #expect(takeNotes() == [])
+    finish(box, "7")
+    scene.turn(by: .seconds(11))
+    #expect(takeNotes() == ["sent 7"])
+    #expect(scene.store.rows(of: box) == [:])
+  }
+
   @Test func aWithheldSendThatAnEmptiedEngineHasForgottenIsThereAgain() {
     link.box.withhold(7, FleetFields(), .only)
     scene.settle()
