@@ -137,6 +137,7 @@ struct CommandQueue {
   }
 
   /// The place of the first command that is not on disk yet: nothing behind it may be written.
+  @inline(__always)
   var firstUncommitted: UInt64? { uncommitted.firstPlace }
 
   /// Whether a new command overtakes nothing that was accepted when it is written now: a call that waits, while nothing
