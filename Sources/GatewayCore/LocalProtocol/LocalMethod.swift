@@ -37,6 +37,12 @@ final class LocalMethod: Sendable {
   /// What a param may be; nil if the method does not have it.
   @inline(__always)
   func kind(_ name: ParameterName) -> ParameterKind? { kinds[name.rawValue] }
+
+  /// What stands for a duration that was not given; nil if nothing does.
+  func usualDuration(_ name: ParameterName) -> Duration? {
+    guard case .duration(let milliseconds?) = kind(name) else { return nil }
+    return .milliseconds(milliseconds)
+  }
 }
 
 extension ParameterName {

@@ -111,12 +111,18 @@ extension ParameterValues {
   }
 
   /// The default of the param's row if it was not given.
+  @inline(__always)
   func duration(_ name: ParameterName, _ line: RawSpan) throws(LocalError) -> Duration? {
-    guard case .duration(let fallback) = method.kind(name) else { return nil }
-    guard let range = range(name) else { return fallback.map { .milliseconds($0) } }
-    guard let value = JSONScanner.integer(line, range), (0...ParameterKind.durationLimit).contains(Int(value)) else {
-      throw .wrongParameter(name, of: method)
-    }
+    guard let range = range(name) else { return method.usualDuration(name) }
+    return try givenDuration(name, line, range)
+  }
+
+  private func givenDuration(
+    _ name: ParameterName, _ line: RawSpan, _ range: Range<Int>
+  ) throws(LocalError) -> Duration {
+    guard case .duration = method.kind(name), let value = JSONScanner.integer(line, range),
+      (0...ParameterKind.durationLimit).contains(Int(value))
+    else { throw .wrongParameter(name, of: method) }
     return .milliseconds(value)
   }
 

@@ -40,8 +40,13 @@ extension ParameterValues {
   static let authLimit = 16 << 10
 
   /// The upstream that the call must name.
+  @inline(__always)
   func target(_ line: RawSpan) throws(LocalError) -> CallTarget {
     if let lastTarget, isNamed(lastTarget, line) { return lastTarget }
+    return try otherTarget(line)
+  }
+
+  private func otherTarget(_ line: RawSpan) throws(LocalError) -> CallTarget {
     let upstream = try string(.upstream, line)
     let url = try string(.url, line)
     let namespace = try string(.namespace, line)
@@ -69,6 +74,7 @@ extension ParameterValues {
   }
 
   /// Whether the call names this target, and that by its name alone. No text is made for the question.
+  @inline(__always)
   private func isNamed(_ target: CallTarget, _ line: RawSpan) -> Bool {
     guard target.namespace == nil, target.auth == nil, target.options == nil else { return false }
     return switch target.name {
@@ -78,10 +84,15 @@ extension ParameterValues {
   }
 
   /// Whether of what names a target this param alone was given, with this text.
+  @inline(__always)
   private func isOnly(_ parameter: ParameterName, _ text: String, _ line: RawSpan) -> Bool {
-    guard given & Self.targetBits == parameter.bit, let range = range(parameter),
-      JSONScanner.byte(line, range.lowerBound) == UInt8(ascii: "\"")
-    else { return false }
+    guard given & Self.targetBits == parameter.bit, let range = range(parameter) else { return false }
+    return Self.isPlain(text, line, range)
+  }
+
+  /// Whether a value is this text, written without an escape.
+  private static func isPlain(_ text: String, _ line: RawSpan, _ range: Range<Int>) -> Bool {
+    guard JSONScanner.byte(line, range.lowerBound) == UInt8(ascii: "\"") else { return false }
     let inside = JSONScanner.inside(line, range)
     return line.extracting(inside).isEqual(to: text.utf8Span.span.bytes) && !JSONScanner.hasEscape(line, inside)
   }
