@@ -67,7 +67,7 @@ public final class LocalSession {
   /// Does what a request asks for, and answers it where that does not wait.
   func perform(_ request: LocalRequest) {
     do throws(LocalError) {
-      if type(of: request.call).startsWork, request.id?.isAnswered != true { try checkRoom() }
+      if request.call.startsWork, request.id?.isAnswered != true { try checkRoom() }
       try request.call.perform(in: self, request.id)
     } catch {
       reply(request.id, error)

@@ -20,6 +20,7 @@ protocol LocalCall: Equatable, Sendable {
 
 extension LocalCall {
   static var startsWork: Bool { false }
+  var startsWork: Bool { Self.startsWork }
 
   func isEqual(to other: any LocalCall) -> Bool { other as? Self == self }
 }
