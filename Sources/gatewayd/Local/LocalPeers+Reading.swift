@@ -25,11 +25,13 @@ extension LocalPeers {
     var input = slots[slot].input ?? RequestBuffer(limit: gateway.configuration.limits.line)
     slots[slot].input = nil
     var rest = bytes[...]
-    var turn = TimeSlice(at: time.now, limit: Self.turnLimit)
+    // Most reads bring one line, and nothing that could wait.
+    var turn: TimeSlice?
     do throws(LineTooLong) {
       while session.wantsInput, let piece = rest.cutLine() {
+        if turn == nil, !rest.isEmpty { turn = TimeSlice(at: time.now, limit: Self.turnLimit) }
         try input.append(piece: piece.bytes) { session.receive(line: $0, long: $1) }
-        if !rest.isEmpty, turn.isOver(at: time.now, { isAnyoneWaiting(session.output.pointee.tag) }) { break }
+        if !rest.isEmpty, turn?.isOver(at: time.now, { isAnyoneWaiting(session.output.pointee.tag) }) == true { break }
       }
       if !input.isEmpty { slots[slot].input = input }
       if let overrun = countInput(slot, input.pendingCount, of: session) { session.receiveLineWithoutMemory(overrun) }

@@ -94,14 +94,13 @@ final class LocalServer {
 
   /// Batch by batch, so that clients that are always ready cannot hold those that are not among them, nor the loop.
   private func serve() {
-    let end = time.now + LocalPeers.turnLimit
     var count: Int
     repeat {
       count = epoll.wait(atMost: Self.batchLimit) { bits, readiness in
         let tag = PeerTag(bits)
         if let index = tag.listenerIndex { accept(index) } else { peers.ready(tag, readiness) }
       }
-    } while count == Self.batchLimit && time.now < end
+    } while count == Self.batchLimit && time.now < time.received + LocalPeers.turnLimit
     peers.flush()
   }
 
