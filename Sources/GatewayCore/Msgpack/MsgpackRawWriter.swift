@@ -38,15 +38,19 @@ struct MsgpackRawWriter {
   mutating func array(_ count: Int) { head(0xdd, UInt64(count), width: 4) }
 
   /// Nil is null.
+  @inline(__always)
   mutating func text(_ text: String?) {
-    guard var text else { return null() }
-    text.withUTF8 { bytes in
+    if let text { self.text(text) } else { null() }
+  }
+
+  mutating func text(_ text: String) {
+    text.utf8Span.span.bytes.withUnsafeBytes { bytes in
       if bytes.count < 32 {
         head(0xa0 | UInt8(truncatingIfNeeded: bytes.count), 0, width: 0)
       } else {
         head(0xdb, UInt64(bytes.count), width: 4)
       }
-      copy(UnsafeRawBufferPointer(bytes))
+      copy(bytes)
     }
   }
 

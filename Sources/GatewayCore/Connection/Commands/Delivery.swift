@@ -359,7 +359,7 @@ final class Delivery {
   /// The server has answered a command.
   func finish(_ command: Command, _ outcome: CommandOutcome) {
     if let writtenAt = command.flight?.writtenAt {
-      commands.latencies.add((context.time.received - writtenAt).nanoseconds)
+      commands.latencies.add(context.time.received.nanoseconds &- writtenAt.nanoseconds)
     }
     conclude(command, outcome)
   }
