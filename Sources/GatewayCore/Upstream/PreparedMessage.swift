@@ -60,6 +60,12 @@ public struct PreparedMessage: Equatable, Sendable {
 
   var attachmentCount: Int { rest?.attachments.count ?? 0 }
 
+  /// Bytes of the largest attachment; 0 where there is none.
+  var largestAttachment: Int {
+    guard let rest else { return 0 }
+    return rest.attachments.reduce(0) { max($0, $1.count) }
+  }
+
   /// Keeps only its event's name and how it would be written.
   mutating func dropContent() {
     head = []

@@ -142,7 +142,7 @@ struct MessageSize: Equatable, Sendable {
 
   init(_ message: PreparedMessage) {
     body = message.bodyCount
-    attachment = message.attachments.reduce(0) { max($0, $1.count) }
+    attachment = message.largestAttachment
   }
 
   /// What a message is told of which one part is at least as large as the same part of this, which a server refused;

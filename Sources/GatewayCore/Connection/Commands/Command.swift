@@ -114,9 +114,9 @@ extension Command {
     /// What was written, because the content may not be kept after that.
     let size: MessageSize
     /// When it was written last.
-    var writtenAt: MonotonicInstant
-    /// Those of the further ones.
-    var again: [UInt64] = []
+    private(set) var writtenAt: MonotonicInstant
+    /// Those of the further ones; nil where there are none.
+    private(set) var again: [UInt64]?
     /// When the newest of them has waited long enough; only with retries.
     var timer: Timers.ID?
 
@@ -126,7 +126,13 @@ extension Command {
       writtenAt = now
     }
 
-    var acks: [UInt64] { [ack] + again }
+    var acks: [UInt64] { [ack] + (again ?? []) }
+
+    /// It was written once more.
+    mutating func addWrite(_ ack: UInt64, at now: MonotonicInstant) {
+      again = (again ?? []) + [ack]
+      writtenAt = now
+    }
   }
 
   var isQueued: Bool { stay != nil }

@@ -57,8 +57,7 @@ struct Flights {
     retried[ack] = command
     command.retry?.writes += 1
     if var flight = command.flight {
-      flight.again.append(ack)
-      flight.writtenAt = now
+      flight.addWrite(ack, at: now)
       command.stage = .underWay(flight)
     } else {
       command.stage = .underWay(Command.Flight(command, ack, at: now))

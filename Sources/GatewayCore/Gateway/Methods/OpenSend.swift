@@ -37,18 +37,7 @@ enum OpenSend {
         out.member("state", form == .send(.accepted) ? "accepted" : "sent")
         if form != .request { StatusDocument.writeUpstream(connection, into: &out) }
       }
-    case .acknowledged(let answer) where answer.byteCount + replyAllowance > lineLimit(session):
-      session.reply(call.id, .tooLong(answer.byteCount + replyAllowance, limit: lineLimit(session)))
-    case .acknowledged(let answer) where !answer.isReadable: session.reply(call.id, .unreadableAnswer)
-    case .acknowledged(let answer):
-      session.reply(call.id) { out in
-        if form != .request {
-          out.member("id", command.id)
-          out.member("state", "acked")
-          StatusDocument.writeUpstream(connection, into: &out)
-        }
-        answer.write(into: &out)
-      }
+    case .acknowledged(let answer): acknowledged(call, command, answer, on: connection, in: session)
     case .denied: session.reply(call.id, session.caller.denied(command.right, connection, event: command.message.event))
     case .failed(let error): session.reply(call.id, LocalError(error, limit: lineLimit(session)))
     case .replaced where form != .request:
@@ -56,6 +45,23 @@ enum OpenSend {
     case .down, .refused, .impossible, .expired, .notStored, .replaced, .acknowledgementTimeout,
       .acknowledgementLost:
       session.reply(call.id, LocalError(outcome, on: connection))
+    }
+  }
+
+  private static func acknowledged(
+    _ call: Command.Call, _ command: Command, _ answer: RemoteAnswer, on connection: Connection,
+    in session: LocalSession
+  ) {
+    let (size, limit) = (answer.byteCount + replyAllowance, lineLimit(session))
+    guard size <= limit else { return session.reply(call.id, .tooLong(size, limit: limit)) }
+    guard answer.isReadable else { return session.reply(call.id, .unreadableAnswer) }
+    session.reply(call.id) { out in
+      if call.form != .request {
+        out.member("id", command.id)
+        out.member("state", "acked")
+        StatusDocument.writeUpstream(connection, into: &out)
+      }
+      answer.write(into: &out)
     }
   }
 

@@ -32,6 +32,7 @@ final class PacketWriter {
     write(
       kind, namespace, attachments: message.attachmentCount, ack: ack, body: message.head, compress: message.compress,
       to: engine)
+    guard message.attachmentCount > 0 else { return }
     for attachment in message.attachments {
       largest = max(largest, attachment.count)
       engine.send(binary: attachment, compress: message.compress)

@@ -70,8 +70,9 @@ enum SocketIOMessage {
     let largest: Int
     switch parser {
     case .json:
-      let text = SocketIOEncoder.size(of: message, namespace: namespace, ackDigits: ackDigits)
-      largest = message.attachments.reduce(size(text, false)) { max($0, size($1.count + prefix, true)) }
+      let text = size(SocketIOEncoder.size(of: message, namespace: namespace, ackDigits: ackDigits), false)
+      let hasAttachments = message.attachmentCount > 0
+      largest = hasAttachments ? max(text, size(message.largestAttachment + prefix, true)) : text
     case .msgpack:
       largest = size(MsgpackPacket.sizeLimit(dataCount: message.bodyCount, namespace: namespace) + prefix, true)
     }
