@@ -79,11 +79,11 @@ public struct JSONWriter {
   }
 
   /// A member of which all is JSON text already: what stands before its elements, these, and what stands behind them.
-  mutating func member(_ begin: StaticString, elements: [UInt8], _ end: StaticString) {
+  mutating func member(_ begin: StaticString, elements: RawSpan, _ end: StaticString) {
     separate()
-    bytes.append(room: begin.utf8CodeUnitCount + elements.count + end.utf8CodeUnitCount) { out in
+    bytes.append(room: begin.utf8CodeUnitCount + elements.byteCount + end.utf8CodeUnitCount) { out in
       out.put(begin)
-      out.put(elements.span.bytes)
+      out.put(elements)
       out.put(end)
     }
   }

@@ -41,7 +41,7 @@ struct RemoteAnswer: Equatable, Sendable {
 
   /// The members `args` and, where there are some, `kwargs`.
   func write(into out: inout JSONWriter) {
-    out.member(#""args":["#, elements: args, "]")
+    out.member(#""args":["#, elements: args.span.bytes, "]")
     guard let kwargs else { return }
     out.key("kwargs")
     out.raw(kwargs)

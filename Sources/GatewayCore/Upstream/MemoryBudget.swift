@@ -13,8 +13,14 @@ public final class MemoryBudget {
 
   /// Whether one may hold so many more bytes.
   func hasRoom(for more: Int, of account: Account) -> Bool {
-    do throws(SharedLimit.Overrun) { try limit.check(more, for: account) } catch { return false }
+    do throws(SharedBounds.Overrun) { try check(more, for: account) } catch { return false }
     return true
+  }
+
+  /// The same, saying why not.
+  @inline(__always)
+  func check(_ more: Int, for account: Account) throws(SharedBounds.Overrun) {
+    try limit.check(more, for: account)
   }
 
   /// How many more bytes one may hold.
@@ -47,7 +53,7 @@ final class SharedMemoryHold {
 
   /// Whether a user may hold so many more bytes.
   func check(_ more: Int, for account: Account) throws(SharedBounds.Overrun) {
-    try budget.limit.check(more, for: account)
+    try budget.check(more, for: account)
   }
 
   /// So much more, or less, whatever the limits say.
@@ -86,7 +92,7 @@ public final class MemoryHold {
   /// The same, saying why there is no room.
   public func take(_ wanted: Int) throws(SharedBounds.Overrun) {
     guard wanted != count else { return }
-    if wanted > count { try budget.limit.check(wanted - count, for: account) }
+    if wanted > count { try budget.check(wanted - count, for: account) }
     set(wanted)
   }
 

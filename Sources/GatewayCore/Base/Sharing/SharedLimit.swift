@@ -68,6 +68,7 @@ struct SharedLimit {
   mutating func adopt(_ other: SharedLimit) { bounds = other.bounds }
 
   /// What one has.
+  @inline(__always)
   func used(by account: Account) -> Int {
     account == recent ? ofRecent : amounts[account] ?? 0
   }
@@ -78,6 +79,7 @@ struct SharedLimit {
   }
 
   /// Whether one may have so much more.
+  @inline(__always)
   func check(_ amount: Int = 1, for account: Account) throws(SharedBounds.Overrun) {
     try bounds.check(amount, own: used(by: account), all: used)
   }

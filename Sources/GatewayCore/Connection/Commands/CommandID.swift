@@ -30,13 +30,12 @@ struct CommandID {
       rest /= 36
     } while rest != 0
     let number = digits.span.bytes.extracting(first..<digits.count)
-    var words = words
-    return words.withUTF8 { words in
-      String(unsafeUninitializedCapacity: words.count + number.byteCount) { text in
-        _ = text.update(from: words)
-        for offset in 0..<number.byteCount { text[words.count + offset] = JSONScanner.byte(number, offset) }
-        return words.count + number.byteCount
-      }
+    let words = words.utf8Span.span.bytes
+    return withUnsafeTemporaryAllocation(byteCount: words.byteCount + number.byteCount, alignment: 1) { text in
+      var writer = RawWriter(text, at: 0)
+      writer.put(words)
+      writer.put(number)
+      return String(decoding: text, as: UTF8.self)
     }
   }
 

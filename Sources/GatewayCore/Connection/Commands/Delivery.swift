@@ -202,7 +202,7 @@ final class Delivery {
     let queue = SharedBounds(share: context.limits.sendQueueBytes)
     do {
       try queue.check(bytes, own: own, all: unsent)
-      try context.memory.send.limit.check(bytes, for: account)
+      try context.memory.send.check(bytes, for: account)
     } catch {
       try SubmissionProblem.checkFits(bytes, queue: queue.share, memory: context.memory.send.limit.share)
       throw .linkFull(error)
