@@ -56,6 +56,7 @@ struct LocalEnvelope: ~Copyable {
   private var values: ParameterValues
   private var otherKeys = JSONKeySet()
 
+  @inline(__always)
   init(long: LongMember?, lastTarget: CallTarget?) { values = ParameterValues(long: long, lastTarget: lastTarget) }
 
   /// Scans the whole line. Throws only if it is no JSON; everything else that is wrong comes up when it is asked for.

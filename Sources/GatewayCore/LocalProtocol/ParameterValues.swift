@@ -20,6 +20,7 @@ struct ParameterValues: ~Copyable {
   private var starts = InlineArray<48, UInt32>(repeating: 0)
   private var ends = InlineArray<48, UInt32>(repeating: 0)
 
+  @inline(__always)
   init(long: LongMember?, lastTarget: CallTarget?) {
     self.long = long
     self.lastTarget = lastTarget

@@ -157,11 +157,9 @@ final class SendQueue {
     byteCount -= count
     takenCount &+= count
     guard start == pieces[first].end, pieces[first].text.isEmpty else { return }
-    takes(-pieces[first].textCount)
-    if let block = pieces[first].block {
-      pool.giveBack(block)
-      takes(-Self.blockSize)
-    }
+    let block = pieces[first].block
+    if let block { pool.giveBack(block) }
+    takes(-pieces[first].textCount - (block == nil ? 0 : Self.blockSize))
     start = 0
     // Mostly it is the only one.
     guard pieces.count > 1 else {
