@@ -5,19 +5,24 @@ enum SocketIOEncoder {
     _ kind: SocketIOPacket.Kind, attachments: Int = 0, namespace: [UInt8], ack: UInt64? = nil, body: [UInt8] = [],
     to output: inout [UInt8]
   ) {
-    output.append(UInt8(ascii: "4"))
-    output.append(UInt8(ascii: "0") + kind.rawValue)
-    if attachments > 0 {
-      output.append(decimal: attachments)
-      output.append(UInt8(ascii: "-"))
+    output.append(room: headLimit + namespace.count + body.count) { out in
+      out.put("4")
+      out.put(decimal: UInt64(kind.rawValue))
+      if attachments > 0 {
+        out.put(decimal: UInt64(attachments))
+        out.put("-")
+      }
+      if !namespace.isEmpty {
+        out.put(namespace.span.bytes)
+        out.put(",")
+      }
+      if let ack { out.put(decimal: ack) }
+      out.put(body.span.bytes)
     }
-    if !namespace.isEmpty {
-      output.append(contentsOf: namespace)
-      output.append(UInt8(ascii: ","))
-    }
-    if let ack { output.append(decimal: ack) }
-    output.append(contentsOf: body)
   }
+
+  /// Most bytes of what stands beside the namespace and the body.
+  private static let headLimit = 4 + 2 * RawWriter.digitLimit
 
   /// The length of what `append` writes for an event or an acknowledgement, with `ackDigits` digits of id.
   static func size(of message: PreparedMessage, namespace: [UInt8], ackDigits: Int) -> Int {
