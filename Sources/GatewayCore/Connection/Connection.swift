@@ -32,8 +32,10 @@ final class Connection {
   /// What the keeper goes by, and when it looks.
   let upkeep: ConnectionUpkeep
 
-  /// Told what happens. Set by the pool's owner, once.
+  /// Told what happens. Set by the pool, once, and meant for its owner.
   var onReport: ((Connection, ConnectionReport) -> Void)?
+  /// Told before that of its release. Set by the pool, once.
+  var onRelease: ((Connection) -> Void)?
 
   init(
     key: ConnectionKey, specification: UpstreamSpecification, connector: any UpstreamConnector,
@@ -390,6 +392,7 @@ final class Connection {
     case .removeFromPool:
       upkeep.end()
       history.end(isDraining ? .daemon : .connection)
+      onRelease?(self)
       report(.released)
     }
   }

@@ -7,7 +7,7 @@ final class ConnectionPool {
   /// thousands of them takes many milliseconds, which whoever asks for their status would cost the others.
   private(set) var all: [Connection] = []
   private let factory: ConnectionFactory
-  /// Told what its connections report.
+  /// Told what its connections report. To be set before there are any.
   var onReport: (Connection, ConnectionReport) -> Void = { _, _ in }
 
   /// What users have: connections by URL and other namespaces of configured upstreams. Those that the configuration
@@ -73,11 +73,8 @@ final class ConnectionPool {
     if let known = connections[key] { return known }
     guard let connector = factory.connector(for: specification) else { return nil }
     let made = Connection(key: key, specification: specification, connector: connector, context: context)
-    made.onReport = { [reference] connection, report in
-      guard let pool = reference.object else { return }
-      if case .released = report { pool.remove(connection) }
-      pool.onReport(connection, report)
-    }
+    made.onRelease = { [reference] in reference.object?.remove($0) }
+    made.onReport = onReport
     connections[key] = made
     list(made)
     if made.account != .configuration { places.count(for: made.account) }

@@ -59,7 +59,7 @@ public final class Gateway {
     let spares = SpareRelease(seams.timers) { [reference] in reference.object?.outputs.releaseIdle() ?? false }
     outputs.onSpare = { spares.beginLooking() }
     quotas.onRefusal = { [unowned self] in note(.quotaExceeded(uid: $0, quota: $1)) }
-    upstreams.pool.onReport = { [unowned self] in heard($1, of: $0) }
+    upstreams.pool.onReport = { [reference] in reference.object?.heard($1, of: $0) }
     reference.begin(self)
   }
 
