@@ -165,9 +165,14 @@ final class Caller {
   }
 
   /// What `[quota]` lets its user have. Its groups are those of its socket, so that only a reload changes that.
+  @inline(__always)
   var quota: Quota {
+    if let lastQuota, lastQuota.generation == gateway.quotas.generation { return lastQuota.quota }
+    return lookUpQuota()
+  }
+
+  private func lookUpQuota() -> Quota {
     let quotas = gateway.quotas
-    if let lastQuota, lastQuota.generation == quotas.generation { return lastQuota.quota }
     let quota = quotas.quota(of: identity, by: gateway.upstreams.access)
     lastQuota = LastQuota(quota, generation: quotas.generation)
     return quota

@@ -33,9 +33,16 @@ struct CommandFlow {
   }
 
   /// Whether what stands at a place may be written now; counts it if so.
-  mutating func admits(_ place: UInt64, now: MonotonicInstant, unsentBytes: Int, handedOver: Int) -> Bool {
+  @inline(__always)
+  mutating func admits(
+    _ place: UInt64, now: @autoclosure () -> MonotonicInstant, unsentBytes: Int, handedOver: Int
+  ) -> Bool {
     guard unsentBytes < Self.byteLimit, handedOver < Self.handedOverLimit else { return false }
     guard let rate, place < backlogEnd else { return true }
+    return keepsPace(rate, at: now())
+  }
+
+  private mutating func keepsPace(_ rate: Int, at now: MonotonicInstant) -> Bool {
     let seconds = Double((now - began).nanoseconds) / 1e9
     // What one pause lets through is the least that can be written at once.
     let allowed = (seconds + Self.pauseSeconds) * Double(rate)

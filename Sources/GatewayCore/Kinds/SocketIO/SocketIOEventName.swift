@@ -39,6 +39,6 @@ enum SocketIOEventName {
     guard let first = name.utf8.first else { return false }
     return mayBegin(first)
       ? reserved.contains { candidate in candidate.withUTF8Buffer { $0.elementsEqual(name.utf8) } }
-      : name == "error" && revision == .three
+      : revision == .three && name == "error"
   }
 }
