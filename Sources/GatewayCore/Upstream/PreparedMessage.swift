@@ -1,38 +1,40 @@
 /// A message in its wire form, as far as it does not depend on the moment of writing. Opaque to the connection.
 public struct PreparedMessage: Equatable, Sendable {
-  /// What few messages have: apart, because messages are handed on often.
+  /// What few messages have: apart, because messages are handed on often, and four words pass in registers.
   private final class Rest: Equatable, Sendable {
     let tail: ArraySlice<UInt8>
     let attachments: [[UInt8]]
+    let compress: Bool
 
-    init(tail: ArraySlice<UInt8>, attachments: [[UInt8]]) {
+    init(tail: ArraySlice<UInt8>, attachments: [[UInt8]], compress: Bool) {
       self.tail = tail
       self.attachments = attachments
+      self.compress = compress
     }
 
-    static func == (a: Rest, b: Rest) -> Bool { a.tail == b.tail && a.attachments == b.attachments }
+    static func == (a: Rest, b: Rest) -> Bool {
+      a.tail == b.tail && a.attachments == b.attachments && a.compress == b.compress
+    }
   }
 
   /// The event's name; empty for an answer.
   public var event: String
   /// The body, or what stands before its tail.
   private(set) var head: [UInt8]
-  /// Nil where a message has neither.
+  /// Nil where a message has no more than the two and may be compressed.
   private var rest: Rest?
-  /// Whether the transport may compress it; it decides itself whether that is worth it.
-  public var compress = true
 
   public init(event: String, body: [UInt8], attachments: [[UInt8]] = []) {
     self.event = event
     head = body
-    if !attachments.isEmpty { rest = Rest(tail: [], attachments: attachments) }
+    if !attachments.isEmpty { keep(tail: [], attachments, compress: true) }
   }
 
   /// A message with a long tail.
   init(event: String, head: [UInt8], tail: ArraySlice<UInt8>) {
     self.event = event
     self.head = head
-    if !tail.isEmpty { rest = Rest(tail: tail, attachments: []) }
+    if !tail.isEmpty { keep(tail: tail, [], compress: true) }
   }
 
   /// For Socket.IO the JSON array text with placeholders instead of binary. Put together each time where the message
@@ -41,7 +43,7 @@ public struct PreparedMessage: Equatable, Sendable {
     get { tail.isEmpty ? head : head + tail }
     set {
       head = newValue
-      keep(tail: [], attachments)
+      keep(tail: [], attachments, compress: compress)
     }
   }
 
@@ -51,11 +53,18 @@ public struct PreparedMessage: Equatable, Sendable {
   /// Binary parts, in the order of their placeholders.
   public var attachments: [[UInt8]] {
     get { rest?.attachments ?? [] }
-    set { keep(tail: tail, newValue) }
+    set { keep(tail: tail, newValue, compress: compress) }
   }
 
-  private mutating func keep(tail: ArraySlice<UInt8>, _ attachments: [[UInt8]]) {
-    rest = tail.isEmpty && attachments.isEmpty ? nil : Rest(tail: tail, attachments: attachments)
+  /// Whether the transport may compress it; it decides itself whether that is worth it.
+  public var compress: Bool {
+    get { rest?.compress ?? true }
+    set { if newValue != compress { keep(tail: tail, attachments, compress: newValue) } }
+  }
+
+  private mutating func keep(tail: ArraySlice<UInt8>, _ attachments: [[UInt8]], compress: Bool) {
+    let isPlain = tail.isEmpty && attachments.isEmpty && compress
+    rest = isPlain ? nil : Rest(tail: tail, attachments: attachments, compress: compress)
   }
 
   var attachmentCount: Int { rest?.attachments.count ?? 0 }
@@ -69,7 +78,7 @@ public struct PreparedMessage: Equatable, Sendable {
   /// Keeps only its event's name and how it would be written.
   mutating func dropContent() {
     head = []
-    rest = nil
+    if rest != nil { keep(tail: [], [], compress: compress) }
   }
 
   /// Bytes of the body.
