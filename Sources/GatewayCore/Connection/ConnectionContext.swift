@@ -39,7 +39,7 @@ final class TokenCounter {
   func goOn(behind last: UInt64) { self.last = max(self.last, last) }
 }
 
-/// What a connection tells the gateway.
+/// What a connection tells the gateway. What is long and rare stands apart.
 enum ConnectionReport {
   case moved(from: ConnectionState, to: ConnectionState)
   /// It left the pool for good.
@@ -48,15 +48,15 @@ enum ConnectionReport {
   case settled(Command, CommandOutcome)
   /// The daemon ends before a command could be written, or, with retries, written once more: the outbox may keep it.
   /// Where it cannot, it is to be settled for that reason.
-  case leftOver(Command, UpstreamFailure)
+  indirect case leftOver(Command, UpstreamFailure)
   /// A part of the answer to a command has come.
   case progressed(Command, RemoteAnswer)
   /// The server does not let us have what local programs subscribe to.
-  case refusedInterest(Wanted, UpstreamFailure)
+  indirect case refusedInterest(Wanted, UpstreamFailure)
   /// A command of the outbox may not be written now, because its sender has lost the right to.
   case withheld(Command)
   /// A command of the outbox was written and waits for another try.
   case tried(Command)
   /// An order contradicted the table of states: a mistake of ours, to be logged.
-  case illegal(IllegalTransition)
+  indirect case illegal(IllegalTransition)
 }

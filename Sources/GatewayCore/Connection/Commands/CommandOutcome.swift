@@ -1,21 +1,22 @@
-/// What became of a command. Every accepted command has exactly one.
+/// What became of a command. Every accepted command has exactly one. What is long and rare stands apart: an outcome
+/// is handed on often.
 enum CommandOutcome: Equatable, Sendable {
   /// Written to the upstream's transport; no acknowledgement was wanted.
   case written
   /// The server acknowledged, with what.
   case acknowledged(RemoteAnswer)
   /// Written, understood, and declined by the application at the other end.
-  case failed(RemoteError)
+  indirect case failed(RemoteError)
   /// Certainly not sent: why there was no connection in time.
-  case down(UpstreamFailure)
+  indirect case down(UpstreamFailure)
   /// Certainly not sent: the server refuses the connection.
-  case refused(UpstreamFailure)
+  indirect case refused(UpstreamFailure)
   /// Certainly not sent: what is known now of the server makes it impossible.
   case impossible(MessageProblem)
   /// Certainly not sent: its time-to-live ended in the queue.
   case expired
   /// Certainly not sent: the outbox could not keep it.
-  case notStored(StorageProblem)
+  indirect case notStored(StorageProblem)
   /// Certainly not sent: its sender has lost the right to.
   case denied
   /// Certainly not sent: a newer command took its place in the queue.
@@ -23,7 +24,7 @@ enum CommandOutcome: Equatable, Sendable {
   /// Written, but the acknowledgement did not come in time: delivered or not is unknown.
   case acknowledgementTimeout
   /// Written, but the link broke before the acknowledgement: delivered or not is unknown.
-  case acknowledgementLost(UpstreamFailure)
+  indirect case acknowledgementLost(UpstreamFailure)
 }
 
 extension CommandOutcome {
