@@ -30,8 +30,7 @@ public struct JSONWriter {
   public mutating func string(_ value: String) {
     separate()
     bytes.append(UInt8(ascii: "\""))
-    var value = value
-    value.withUTF8 { bytes.append(escaping: $0) }
+    value.utf8Span.span.withUnsafeBufferPointer { bytes.append(escaping: $0) }
     bytes.append(UInt8(ascii: "\""))
   }
 

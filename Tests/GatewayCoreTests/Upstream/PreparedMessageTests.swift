@@ -45,6 +45,17 @@ import Testing
     #expect(message == Self.plain)
   }
 
+  @Test func whetherItMayBeCompressedStaysWithOtherContent() {
+    var message = Self.binary
+    message.compress = false
+    message.attachments = []
+    #expect(!message.compress && message != Self.plain)
+    message.body = []
+    #expect(!message.compress && message.tail.isEmpty)
+    message.compress = true
+    #expect(message == PreparedMessage(event: "say", body: []))
+  }
+
   @Test(arguments: [plain, binary, long])
   func withoutItsContentAMessageKeepsItsNameAndWhetherItMayBeCompressed(_ message: PreparedMessage) {
     var message = message

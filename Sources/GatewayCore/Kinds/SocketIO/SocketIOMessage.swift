@@ -86,9 +86,9 @@ enum SocketIOMessage {
     var body: [UInt8] = []
     body.reserveCapacity((name?.utf8.count ?? 0) + elements.count + 8)
     body.append(UInt8(ascii: "["))
-    if var name {
+    if let name {
       body.append(UInt8(ascii: "\""))
-      name.withUTF8 { body.append(escaping: $0) }
+      name.utf8Span.span.withUnsafeBufferPointer { body.append(escaping: $0) }
       body.append(UInt8(ascii: "\""))
       if !elements.isEmpty { body.append(UInt8(ascii: ",")) }
     }
