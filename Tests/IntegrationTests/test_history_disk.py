@@ -255,7 +255,7 @@ async def test_while_a_long_history_is_read_after_a_crash_others_are_answered(da
     await daemon.connected(upstream="chat")
     status = await other.call("status")
     assert status["connections"][0]["history"]["disk"] == "working"
-    assert answered > 20
+    assert answered > 3
     # Read in one go it takes a debug build more than half a second.
     assert status["daemon"]["longest_turn"] < 100_000
     assert len(files(daemon)) == 1

@@ -61,9 +61,9 @@ async def test_programs_in_one_room_are_one_join_and_one_leave(daemons, chat):
     for client in (first, second):
         await client.call("subscribe", upstream="chat", **ENTER)
     assert (await daemon.connection())["entered"] == 1
+    await chat.received(1, "join")
     for client in (first, second):
         await whispers(chat, client, "both")
-        await chat.received(1, "join")
     await first.close()
     await whispers(chat, second, "one left")
     await second.call("subscribe", upstream="chat", subscription="other")
