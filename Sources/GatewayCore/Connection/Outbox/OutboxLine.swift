@@ -35,11 +35,6 @@ final class OutboxLine {
     records.all.first(where: isMeant)
   }
 
-  /// All of those that are meant, in their order.
-  func records(where isWanted: (OutboxRecord) -> Bool) -> [OutboxRecord] {
-    records.all.filter(isWanted)
-  }
-
   /// Where a reader of the line stands: at a record that is on disk. Of several the one with the oldest record comes first.
   struct Reader: Comparable {
     let line: OutboxLine
