@@ -1,11 +1,11 @@
-/// The commands. The raw value is the word on the command line.
+/// The commands, in the order of the help text. The raw value is the word on the command line.
 enum CommandName: String, CaseIterable, Sendable {
   case send, request, subscribe, history, replay, serve
   case status, top, metrics, connections, clients, wait, doctor, trace
+  case outbox
   case reconnect, disconnect, release
-  case outbox, drain
   case fleet
-  case access, reload, ping, call, introspect, completion, version, help
+  case access, reload, drain, ping, call, introspect, completion, version, help
 
   /// The command with this word. `init(rawValue:)` makes a table of so many words first, which takes a sixth of what a
   /// short run takes.

@@ -62,18 +62,11 @@ enum CommandLineTerms {
 extension String {
   /// With every occurrence of a text replaced.
   func replacing(_ text: String, by other: String) -> String {
-    let (bytes, wanted) = (Array(utf8), Array(text.utf8))
-    var result: [UInt8] = []
-    var place = 0
-    while place < bytes.count {
-      if bytes[place...].starts(with: wanted) {
-        result += Array(other.utf8)
-        place += wanted.count
-      } else {
-        result.append(bytes[place])
-        place += 1
-      }
+    var (result, rest) = ("", self[...])
+    while let found = rest.firstRange(ofText: text) {
+      result += rest[..<found.lowerBound] + other
+      rest = rest[found.upperBound...]
     }
-    return String(decoding: result, as: UTF8.self)
+    return result + rest
   }
 }

@@ -4,7 +4,7 @@ import GatewayCore
 enum CertificateAdvice {
   /// `reason` and `detail` are the daemon's.
   static func of(_ reason: String?, _ detail: String?, isURL: Bool) -> String? {
-    guard isURL, reason == "tls", detail?.replacing("the certificate of ", by: "") != detail else { return nil }
+    guard isURL, reason == "tls", detail?.contains(text: "the certificate of ") == true else { return nil }
     return "--cacert FILE names the authority to trust, if it is one of your own"
   }
 }
@@ -26,14 +26,15 @@ struct UpstreamOutages {
     guard let state = members.string("state") else { return nil }
     let reason = members.string("reason")
     let detail = members.string("detail")
-    let why = reason.map { ": \($0)" + (detail.map { ", \($0)" } ?? "") } ?? detail.map { ": \($0)" } ?? ""
+    let why = if let reason, let detail { "\(reason), \(detail)" } else { reason ?? detail ?? "" }
     let next = members.integer("in").flatMap { Int64($0) }.map {
       $0 > 0 ? "; next attempt in \(DurationText.describe(milliseconds: $0))" : "; next attempt now"
     }
     // The first attempt has a state of its own, whose name says little to a person.
     let word = state == "created" ? "connecting" : state
     let advice = CertificateAdvice.of(reason, detail, isURL: upstream.contains(text: "://"))
-    let text = "\(upstream) is \(word)\(why)\(advice.map { "; \($0)" } ?? "")\(next ?? "")"
+    let text =
+      "\(upstream) is \(word)\(why.isEmpty ? "" : ": \(why)")\(advice.map { "; \($0)" } ?? "")\(next ?? "")"
     return Sentence(text: text, isNew: isNews(state, reason))
   }
 

@@ -7,23 +7,13 @@ protocol Subcommand: SendableMetatype {
 /// Every command.
 enum CommandTable {
   /// Those that move messages.
-  static let traffic: [any Subcommand.Type] = [
-    SendCommand.self, RequestCommand.self, SubscribeCommand.self, HistoryCommand.self,
-    ReplayCommand.self, ServeCommand.self,
-  ]
+  static let traffic: [CommandName] = [.send, .request, .subscribe, .history, .replay, .serve]
 
   /// Those that look at the daemon and steer it.
-  static let operations: [any Subcommand.Type] = [
-    StatusCommand.self, TopCommand.self, MetricsCommand.self, ConnectionsCommand.self, ClientsCommand.self,
-    WaitCommand.self, DoctorCommand.self, TraceCommand.self, OutboxCommand.self, ReconnectCommand.self,
-    DisconnectCommand.self, ReleaseCommand.self, FleetCommand.self, AccessCommand.self, ReloadCommand.self,
-    DrainCommand.self,
-    PingCommand.self, CallCommand.self, IntrospectCommand.self, CompletionCommand.self, VersionCommand.self,
-    HelpCommand.self,
-  ]
+  static let operations = CommandName.allCases.filter { !traffic.contains($0) }
 
   /// What all of them take, in the order of the help text.
-  static let specifications = (traffic + operations).map { $0.specification }
+  static let specifications = CommandName.allCases.map { command($0).specification }
 
   /// Commands whose names are taken, and what to use until they exist.
   static let later: [(name: String, instead: String)] = [("config", "use 'gatewayd --check-config'")]
@@ -47,14 +37,14 @@ enum CommandTable {
     case .wait: WaitCommand.self
     case .doctor: DoctorCommand.self
     case .trace: TraceCommand.self
+    case .outbox: OutboxCommand.self
     case .reconnect: ReconnectCommand.self
     case .disconnect: DisconnectCommand.self
     case .release: ReleaseCommand.self
-    case .outbox: OutboxCommand.self
-    case .drain: DrainCommand.self
     case .fleet: FleetCommand.self
     case .access: AccessCommand.self
     case .reload: ReloadCommand.self
+    case .drain: DrainCommand.self
     case .ping: PingCommand.self
     case .call: CallCommand.self
     case .introspect: IntrospectCommand.self

@@ -73,8 +73,8 @@ struct HelpText {
 
   private func heading(_ title: String) -> String { palette.paint("\(title):", .heading) + "\n" }
 
-  private func list(_ commands: [any Subcommand.Type]) -> String {
-    commands.reduce("") { $0 + item($1.specification.name.rawValue, $1.specification.summary, column: 13) }
+  private func list(_ commands: [CommandName]) -> String {
+    commands.reduce("") { $0 + item($1.rawValue, CommandTable.command($1).specification.summary, column: 13) }
   }
 
   private func options(_ options: [OptionSpecification]) -> String {
