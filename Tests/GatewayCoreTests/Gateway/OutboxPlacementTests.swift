@@ -144,24 +144,12 @@ import Testing
   }
 
   @Test func whatGoesToAnotherConnectionWhileItIsUnderWayIsOvertakenByNothing() {
-    let entries = (1...Self.count).map { number in
-      var entry = Self.entry(number, .url("http://moved.example/"))
-      entry.retries = 9
-      return entry
-    }
-    let harness = GatewayHarness(outbox: .open(store, entries))
-    harness.client().call("subscribe", #"{"url":"http://moved.example"}"#)
-    let first = harness.upstream.channel
-    first.accept()
+    let scene = MovedUpstream(Self.entries, in: store)
+    let first = scene.first
     #expect(first.written == ["e1 []#0"])
-    harness.reload {
-      $0.upstreams["moved"] = ConfiguredUpstream(
-        url: UpstreamURL(scheme: "http", host: "moved.example"), settings: UpstreamSettings())
-    }
-    let second = harness.upstream.channel
-    second.accept()
+    let second = scene.move()
     #expect(second.written.isEmpty)
-    harness.pass(.milliseconds(1))
+    scene.harness.pass(.milliseconds(1))
     #expect(second.written == ["e1 []#0"])
     second.acknowledge(0)
     #expect(second.written == ["e1 []#0", "e2 []#1"])

@@ -194,12 +194,18 @@ import Testing
     #expect(store.stored.map(\.state) == [.acked])
   }
 
-  @Test func aStoredSendThatTheKernelNeverTookIsNotWrittenToTheNextLink() {
+  /// Its send "a" is written to the link, behind "hi", and waits there for room.
+  private func clientWithAStoredSendThatTheKernelNeverTook() -> HarnessClient {
     let client = harness.client(uid: Self.alice)
     _ = send(client, "hi")
     harness.upstream.channel.accept()
     harness.upstream.channel.unsentBytes = 10
     _ = send(client, "a", Self.durable)
+    return client
+  }
+
+  @Test func aStoredSendThatTheKernelNeverTookIsNotWrittenToTheNextLink() {
+    let client = clientWithAStoredSendThatTheKernelNeverTook()
     #expect(harness.upstream.channel.written == ["hi []", "a []"])
     allow([.status])
     harness.upstream.channel.fail(UpstreamFailure(.closed, "gone"))
@@ -211,11 +217,7 @@ import Testing
   }
 
   @Test func aSendThatQueuesAgainWhenItsSenderHasLostTheRightIsWithheldWithoutAnotherLink() {
-    let client = harness.client(uid: Self.alice)
-    _ = send(client, "hi")
-    harness.upstream.channel.accept()
-    harness.upstream.channel.unsentBytes = 10
-    _ = send(client, "a", Self.durable)
+    let client = clientWithAStoredSendThatTheKernelNeverTook()
     allow([.status])
     #expect(reasons(client) == [nil])
     harness.upstream.channel.fail(UpstreamFailure(.closed, "gone"))

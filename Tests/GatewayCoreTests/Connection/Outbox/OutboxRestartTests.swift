@@ -138,24 +138,11 @@ import Testing
   }
 
   @Test func whatAReloadMovesToAnotherConnectionDoesNotOvertakeWhatIsUnderWay() {
-    let entries = [1, 2].map { (number: UInt64) in
-      var entry = Self.entry(number)
-      entry.target.name = .url("http://moved.example/")
-      entry.retries = 9
-      return entry
-    }
-    let harness = GatewayHarness(outbox: .open(FakeOutboxStore(), entries))
-    harness.client().call("subscribe", #"{"url":"http://moved.example"}"#)
-    let first = harness.upstream.channel
-    first.accept()
+    let scene = MovedUpstream([Self.entry(1), Self.entry(2)])
+    let first = scene.first
     #expect(first.written == ["e1 []#0"])
-    harness.reload {
-      $0.upstreams["moved"] = ConfiguredUpstream(
-        url: UpstreamURL(scheme: "http", host: "moved.example"), settings: UpstreamSettings())
-    }
-    let second = harness.upstream.channel
+    let second = scene.move()
     #expect(second !== first)
-    second.accept()
     #expect(second.written == ["e1 []#0"])
     second.acknowledge(0)
     #expect(second.written == ["e1 []#0", "e2 []#1"])
@@ -163,25 +150,13 @@ import Testing
   }
 
   @Test func whatStandsBehindASuspectIsNotWrittenToTheLinkThatBothLeave() {
-    let entries = [1, 2].map { (number: UInt64) in
-      var entry = Self.entry(number)
-      entry.target.name = .url("http://moved.example/")
-      entry.retries = 9
-      if number == 1 { (entry.attempts, entry.reason) = (2, "suspected") }
-      return entry
-    }
-    let harness = GatewayHarness(outbox: .open(FakeOutboxStore(), entries))
-    harness.client().call("subscribe", #"{"url":"http://moved.example"}"#)
-    let first = harness.upstream.channel
-    first.accept()
+    var suspect = Self.entry(1)
+    (suspect.attempts, suspect.reason) = (2, "suspected")
+    let scene = MovedUpstream([suspect, Self.entry(2)])
+    let first = scene.first
     #expect(first.written.isEmpty)
-    harness.reload {
-      $0.upstreams["moved"] = ConfiguredUpstream(
-        url: UpstreamURL(scheme: "http", host: "moved.example"), settings: UpstreamSettings())
-    }
-    let second = harness.upstream.channel
-    second.accept()
-    harness.pass(.seconds(2))
+    let second = scene.move()
+    scene.harness.pass(.seconds(2))
     #expect(second.written == ["e1 []#0"])
     second.acknowledge(0)
     #expect(second.written == ["e1 []#0", "e2 []#1"])
