@@ -239,10 +239,11 @@ async def test_while_a_long_history_is_read_after_a_crash_others_are_answered(da
     await server.burst("tick", 5)
     epoch = await received(daemon, 5)
     await daemon.crash()
-    assert lengthen(daemon, 5, 2_000, 4_000) > 8_000_000
+    # So much that reading it takes an optimised build a while on a busy machine, too.
+    assert lengthen(daemon, 5, 6_000, 4_000) > 24_000_000
     await daemon.start()
     waiting, other = await daemon.client(), await daemon.client()
-    answer = asyncio.ensure_future(waiting.call("subscribe", upstream="chat", since=position(epoch, 2_003)))
+    answer = asyncio.ensure_future(waiting.call("subscribe", upstream="chat", since=position(epoch, 6_003)))
     (connection,) = (await other.call("status"))["connections"]
     assert (connection["state"], connection["history"]["disk"], connection["rule"]) == ("created", "reading", "history")
     answered = 0
@@ -251,11 +252,11 @@ async def test_while_a_long_history_is_read_after_a_crash_others_are_answered(da
         answered += 1
     result = await answer
     assert result["epoch"] == epoch and result["replayed"] == 2
-    assert [event["seq"] for event in await waiting.events(2)] == [2_004, 2_005]
+    assert [event["seq"] for event in await waiting.events(2)] == [6_004, 6_005]
     await daemon.connected(upstream="chat")
     status = await other.call("status")
     assert status["connections"][0]["history"]["disk"] == "working"
-    assert answered > 3
+    assert answered > 20
     # Read in one go it takes a debug build more than half a second.
     assert status["daemon"]["longest_turn"] < 100_000
     assert len(files(daemon)) == 1
