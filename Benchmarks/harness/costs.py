@@ -14,6 +14,7 @@ from .fleet import KEYS, Fleet
 from .peers import Courier, Gatewayd, NotificationRelay, available
 from .process import Program
 from .requests import ping
+from .shell import sending
 
 # Names of glibc's allocator, and the calls that end in one allocation each.
 ALLOCATORS = ("malloc", "calloc", "realloc", "posix_memalign", "aligned_alloc")
@@ -53,7 +54,12 @@ class Callgrind(Tool):
     def wrapper(self):
         # How many sends share a write to the disk would depend on how fast it is.
         disk = f"LD_PRELOAD={places.program('even_disk.so')}"
-        return ["env", disk, places.found("valgrind"), "-q", "--tool=callgrind", f"--callgrind-out-file={self.path('counts')}"]
+        return ["env", disk, *self.over(self.path("counts"))]
+
+    @staticmethod
+    def over(path):
+        """What stands before a command that is counted into that file."""
+        return [places.found("valgrind"), "-q", "--tool=callgrind", f"--callgrind-out-file={path}"]
 
     @staticmethod
     def read(path):
@@ -242,11 +248,8 @@ def of_a_message(tools):
         try:
             reader.line()
             counts = peer.path("counts")
-            subprocess.run(
-                [places.found("valgrind"), "-q", "--tool=callgrind", f"--callgrind-out-file={counts}",
-                 program, "--socket", peer.socket, "send", peer.url, "note", "hi"],
-                check=True, stdout=subprocess.DEVNULL,
-            )  # fmt: skip
+            command = [*Callgrind.over(counts), *sending(peer, program)]
+            subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
             return {f"{what} per gatewayctl send": value for what, value in Callgrind.read(counts).items()}
         finally:
             reader.end()

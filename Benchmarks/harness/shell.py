@@ -43,8 +43,13 @@ def timed(command):
 SILENT = [(os.POSIX_SPAWN_OPEN, 1, os.devnull, os.O_WRONLY, 0)]
 
 
+def sending(gateway, program):
+    """The command by which gatewayctl sends the message."""
+    return [program, "--socket", gateway.socket, "send", gateway.url, "note", "hi"]
+
+
 def commands(gateway, broker):
-    found = {OWN: [places.gatewayctl(), "--socket", gateway.socket, "send", gateway.url, "note", "hi"]}
+    found = {OWN: sending(gateway, places.gatewayctl())}
     if broker:
         found["mosquitto_pub"] = [places.found("mosquitto_pub"), "--unix", broker.socket, "-t", "note", "-m", "hi"]
     found["Python one-liner, to gatewayd"] = ["/usr/bin/python3", "-c", ONE_LINER, gateway.socket, gateway.url]
