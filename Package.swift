@@ -46,7 +46,6 @@ let systemModules: [Target] = [
   .systemLibrary(name: "CSystemdDaemon", pkgConfig: "libsystemd", providers: [.apt(["libsystemd-dev"])]),
   .systemLibrary(name: "CSystemdJournal", pkgConfig: "libsystemd", providers: [.apt(["libsystemd-dev"])]),
   .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
-  .systemLibrary(name: "CCrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
   .systemLibrary(name: "CArgon2", pkgConfig: "libargon2", providers: [.apt(["libargon2-dev"])]),
   .systemLibrary(name: "CStringprep", pkgConfig: "libidn", providers: [.apt(["libidn-dev"])]),
   .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
@@ -61,6 +60,7 @@ let package = Package(
     .library(name: "GatewayClient", targets: ["GatewayClient"]),
   ],
   targets: systemModules + [
+    .target(name: "CCrypto"),
     .target(name: "CCurl"),
     .target(name: "CLinux"),
     .target(name: "CNetlink"),

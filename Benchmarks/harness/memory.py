@@ -82,7 +82,7 @@ def p5(rounds):
         own = runs[Gatewayd]
         base, client = (median(run[key] for run in own) for key in ("base", "client"))
         table.headline = f"base {base / 1024:.1f} MiB, {client:.2f} KiB per idle client, {upstreams[1]} KiB per wss upstream"
-        table.target("base ≤ 20 MiB", f"{base / 1024:.1f}", base <= 20 * 1024, rounds)
+        table.target("base ≤ 13 MiB", f"{base / 1024:.1f}", base <= 13 * 1024, rounds)
         table.target("≤ 1 KiB per idle client", f"{client:.2f}", client <= 1, rounds)
         table.target("≤ 90 KiB per wss upstream, its subscription included", upstreams[1], float(upstreams[1]) <= 90, rounds)
     return table

@@ -1,4 +1,7 @@
-"""libcurl that is there for a start, and not when a URL is named: as while a system is upgraded."""
+"""libcurl and libcrypto, which are loaded when they are first needed; and a libcurl that is there for a start, and not
+when a URL is named: as while a system is upgraded."""
+
+import pathlib
 
 import pytest
 
@@ -10,6 +13,15 @@ def broken(folder):
     place.mkdir()
     (place / "libcurl.so.4").touch()
     return place
+
+
+async def test_a_daemon_without_connections_takes_the_memory_of_libraries_that_it_does_not_need(daemons, chat):
+    daemon = await daemons()
+    client = await daemon.client()
+    loaded = pathlib.Path(f"/proc/{daemon.process.pid}/maps").read_text
+    assert "libsqlite3.so" in loaded() and "libcurl.so" not in loaded() and "libcrypto.so" not in loaded()
+    assert (await client.call("request", url=chat.url, event="echo", args=["x"]))["args"] == ["x"]
+    assert "libcurl.so" in loaded() and "libcrypto.so" in loaded()
 
 
 async def test_a_url_is_not_to_blame_while_libcurl_cannot_be_loaded(daemons, chat, broken):

@@ -4,60 +4,44 @@ import CStringprep
 
 /// The primitives of libcrypto.
 enum OpenSSL {
-  static func sha1(_ data: [UInt8]) -> [UInt8] { digest(data, EVP_sha1(), size: Int(SHA_DIGEST_LENGTH)) }
+  static func sha1(_ data: [UInt8]) -> [UInt8] { bytes(20) { gw_sha1(data, data.count, $0) } }
 
-  static func sha256(_ data: [UInt8]) -> [UInt8] { digest(data, EVP_sha256(), size: Int(SHA256_DIGEST_LENGTH)) }
+  static func sha256(_ data: [UInt8]) -> [UInt8] { bytes(32) { gw_sha256(data, data.count, $0) } }
 
   static func hmacSHA256(key: [UInt8], _ data: [UInt8]) -> [UInt8] {
-    var code = [UInt8](repeating: 0, count: Int(SHA256_DIGEST_LENGTH))
-    HMAC(EVP_sha256(), key, Int32(clamping: key.count), data, data.count, &code, nil)
-    return code
+    bytes(32) { _ = gw_hmac_sha256(key, key.count, data, data.count, $0) }
   }
 
   /// PBKDF2 with HMAC-SHA-256; nil when the library refuses. Takes its time; callable on any thread.
   static func pbkdf2(password: [UInt8], salt: [UInt8], iterations: Int, length: Int) -> [UInt8]? {
-    var key = [UInt8](repeating: 0, count: length)
-    let password = password.map { CChar(bitPattern: $0) }
-    let result = PKCS5_PBKDF2_HMAC(
-      password, Int32(clamping: password.count), salt, Int32(clamping: salt.count), Int32(clamping: iterations),
-      EVP_sha256(), Int32(clamping: length), &key)
-    return result == 1 ? key : nil
+    bytes(length) {
+      gw_pbkdf2_sha256(password, password.count, salt, salt.count, Int32(clamping: iterations), $0, length) == 1
+    }
   }
 
   /// The public key of a private Ed25519 key of 32 bytes; nil for one that is none.
   static func ed25519PublicKey(_ key: [UInt8]) -> [UInt8]? {
-    withKey(key) { pair in
-      var publicKey = [UInt8](repeating: 0, count: 32)
-      var count = publicKey.count
-      return EVP_PKEY_get_raw_public_key(pair, &publicKey, &count) == 1 && count == 32 ? publicKey : nil
-    }
+    guard key.count == 32 else { return nil }
+    return bytes(32) { gw_ed25519_public_key(key, $0) == 1 }
   }
 
   static func ed25519Sign(_ message: [UInt8], key: [UInt8]) -> [UInt8]? {
-    withKey(key) { pair in
-      guard let context = EVP_MD_CTX_new() else { return nil }
-      defer { EVP_MD_CTX_free(context) }
-      var signature = [UInt8](repeating: 0, count: 64)
-      var count = signature.count
-      guard EVP_DigestSignInit(context, nil, nil, nil, pair) == 1,
-        EVP_DigestSign(context, &signature, &count, message, message.count) == 1, count == 64
-      else { return nil }
-      return signature
-    }
+    guard key.count == 32 else { return nil }
+    return bytes(64) { gw_ed25519_sign(key, message, message.count, $0) == 1 }
   }
 
-  private static func withKey(_ key: [UInt8], _ body: (OpaquePointer) -> [UInt8]?) -> [UInt8]? {
-    guard key.count == 32, let pair = EVP_PKEY_new_raw_private_key(EVP_PKEY_ED25519, nil, key, key.count) else {
-      return nil
-    }
-    defer { EVP_PKEY_free(pair) }
-    return body(pair)
+  /// So many bytes as `fill` writes them.
+  private static func bytes(_ count: Int, _ fill: (UnsafeMutablePointer<UInt8>) -> Void) -> [UInt8] {
+    var bytes = [UInt8](repeating: 0, count: count)
+    bytes.withUnsafeMutableBufferPointer { if let place = $0.baseAddress { fill(place) } }
+    return bytes
   }
 
-  private static func digest(_ data: [UInt8], _ algorithm: OpaquePointer?, size: Int) -> [UInt8] {
-    var digest = [UInt8](repeating: 0, count: size)
-    EVP_Digest(data, data.count, &digest, nil, algorithm, nil)
-    return digest
+  /// The same; nil where it says that there are none.
+  private static func bytes(_ count: Int, _ fill: (UnsafeMutablePointer<UInt8>) -> Bool) -> [UInt8]? {
+    var isFilled = false
+    let bytes = bytes(count) { (place: UnsafeMutablePointer<UInt8>) -> Void in isFilled = fill(place) }
+    return isFilled ? bytes : nil
   }
 }
 
