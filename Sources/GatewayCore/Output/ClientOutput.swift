@@ -173,14 +173,14 @@ public struct ClientOutput {
   }
 }
 
-/// Every local client's output, and the list of those that have something to be written. The I/O side takes the list
-/// after each batch and writes each client once.
+/// Every local client's output, and the list of those that have something to be written. The I/O side goes through
+/// the list after each batch and writes each client once.
 public final class ClientOutputs {
   public typealias Pointer = UnsafeMutablePointer<ClientOutput>
   private var dirty: ContiguousArray<Pointer> = []
   private var flushing: ContiguousArray<Pointer> = []
   private var spares = SpareBuffers()
-  /// Lines that several outputs have in common, from one `drain` to the next.
+  /// Lines that several outputs have in common, until all have been written.
   private var lines = SharedLines()
   /// The output that is being flushed; nil once it is removed.
   private var current: Pointer?
@@ -193,7 +193,7 @@ public final class ClientOutputs {
 
   init() {}
 
-  /// Puts a line together that outputs can share by `append(_:to:)`; valid until the next `drain`. Nil when there is no
+  /// Puts a line together that outputs can share by `append(_:to:)`; valid until nothing is dirty. Nil when there is no
   /// room for it.
   func assemble(_ head: UnsafeRawBufferPointer, _ tail: UnsafeRawBufferPointer) -> SharedLines.Line? {
     lines.add(head, tail)
@@ -297,17 +297,21 @@ public final class ClientOutputs {
   /// Bytes of the spare buffers.
   var spareBytes: Int { spares.byteCount }
 
-  public var hasDirty: Bool { !dirty.isEmpty }
-  public var dirtyCount: Int { dirty.count }
+  public var hasDirty: Bool { !dirty.isEmpty || !flushing.isEmpty }
+  public var dirtyCount: Int { dirty.count + flushing.count }
 
   /// The only one that has something to write; nil when there are several or none.
-  public var onlyDirty: Pointer? { dirty.count == 1 ? dirty[0] : nil }
+  public var onlyDirty: Pointer? { dirtyCount == 1 ? dirty.first ?? flushing.first : nil }
 
-  /// Hands every dirty output to `flush` exactly once. Outputs that become dirty meanwhile wait for the next call. What
-  /// an output could not get rid of it has copied afterwards.
-  public func drain(_ flush: (Pointer) -> Void) {
-    swap(&dirty, &flushing)
-    while let pointer = flushing.popLast() {
+  /// Hands every dirty output to `flush` exactly once, at most so many; the others of them are the first the next time.
+  /// Outputs that become dirty meanwhile wait for a later call. What an output could not get rid of it has copied
+  /// afterwards. Returns how many were handed out.
+  @discardableResult
+  public func drain(atMost limit: Int = .max, _ flush: (Pointer) -> Void) -> Int {
+    if flushing.isEmpty { swap(&dirty, &flushing) }
+    var count = 0
+    while count < limit, let pointer = flushing.popLast() {
+      count += 1
       pointer.pointee.isDirty = false
       current = pointer
       flush(pointer)
@@ -316,6 +320,7 @@ public final class ClientOutputs {
       }
     }
     current = nil
-    if dirty.isEmpty, lines.clear() { onSpare?() }
+    if !hasDirty, lines.clear() { onSpare?() }
+    return count
   }
 }

@@ -2,20 +2,25 @@ import GatewayCore
 
 /// Outputs to the kernel, and the end of a connection.
 extension LocalPeers {
-  /// Writes every output that has something to write. What the sessions add meanwhile is written too, within reason.
+  /// Writes every output that has something to write, at most `flushLimit` of them: where there are more, `hasWritesLeft`
+  /// says so. What the sessions add meanwhile is written too, within reason.
   func flush() {
+    hasWritesLeft = false
     guard gateway.outputs.hasDirty else { return gateway.commitHistories() }
     gateway.commitHistories()
     (bulk, refills) = (Self.bulkLimit, Self.refillLimit)
     var rounds = 0
-    while rounds < 8, gateway.outputs.hasDirty {
+    var left = Self.flushLimit
+    while rounds < 8, left > 0, gateway.outputs.hasDirty {
       rounds += 1
-      gateway.outputs.drain { output in
+      left -= gateway.outputs.drain(atMost: left) { output in
         let tag = PeerTag(output.pointee.tag)
         if isCurrent(tag) { flush(Int(tag.slot), output) }
       }
     }
     guard gateway.outputs.hasDirty else { return }
+    hasWritesLeft = left <= 0
+    guard !hasWritesLeft else { return }
     // Clients that read as fast as we write: let the others have a turn and let epoll call us back.
     gateway.outputs.drain { output in
       let tag = PeerTag(output.pointee.tag)

@@ -41,6 +41,7 @@ final class LocalServer {
     loop.beforeSleep = { [peers, outputs = gateway.outputs] loop in
       if outputs.hasDirty { loop.noteRecipient(outputs.onlyDirty?.pointee.tag) }
       peers.flush()
+      loop.hasWritesLeft = peers.hasWritesLeft
     }
     loop.writesDue = { gateway.outputs.dirtyCount }
     peers.onUnfinished = { [unowned loop, unowned self] in loop.afterOthers { [weak self] in self?.peers.goOn() } }
@@ -87,7 +88,9 @@ final class LocalServer {
   }
 
   /// Writes what is pending now, without waiting for the loop to do it.
-  func flush() { peers.flush() }
+  func flush() {
+    for _ in 0...peers.count / LocalPeers.flushLimit { peers.flush() }
+  }
 
   /// Closes a client's socket at once, whatever it has not read.
   func close(_ session: LocalSession) { peers.close(session) }

@@ -29,6 +29,9 @@ final class EventLoop {
   let system: SystemEvents
   /// Called with the loop in every turn before it may sleep: output that was gathered is written here.
   var beforeSleep: ((EventLoop) -> Void)?
+  /// To be told from `beforeSleep`: it has more to write than one turn allows, and is called again soon. Whatever makes more
+  /// for the same clients had better wait.
+  var hasWritesLeft = false
   /// How many writes `beforeSleep` would make now, about.
   var writesDue: () -> Int = { 0 }
 
@@ -148,7 +151,7 @@ final class EventLoop {
     let mayGoOn = yielded.count
     let isDue = timerIsDue
     if !isDue { armTimer() }
-    let mayOversleep = !hasDeferred && exitCode == nil && !isDue
+    let mayOversleep = !hasDeferred && !hasWritesLeft && exitCode == nil && !isDue
     if mayOversleep { meter.rest(at: time.now) }
     try sources.dispatch(milliseconds: mayOversleep ? Self.milliseconds(limit) : 0) { isFirst in
       if !isFirst { beforeSleep?(self) }

@@ -29,6 +29,8 @@ final class TransportSocket {
   /// How long a turn lasts at most: what is read together leaves together, and is so much only where it is unusually
   /// much work.
   private static let turnTimeLimit: Duration = .milliseconds(2)
+  /// The same where thousands of writes follow, which cost more than that.
+  private static let longTurnLimit: Duration = .milliseconds(8)
   /// What one of the writes costs that follow a turn, one for each client that got something.
   private static let writeCost: Duration = .microseconds(1)
   /// For so many clients a turn is longer, so that it is worth their writes; not for more.
@@ -224,6 +226,8 @@ final class TransportSocket {
 
   private func read(for owner: any Owner) {
     guard !isReadingHeld else { return }
+    // What was read before is still being written, to so many that it takes several turns.
+    if context.loop.hasWritesLeft { return readAfterOthers() }
     turn = nil
     if let pendingInput, !hear(pendingInput, for: owner) { return }
     var budget = turnLimit
@@ -256,11 +260,16 @@ final class TransportSocket {
   func mustPause() -> Bool {
     let loop = context.loop
     context.work.begin()
-    var turn = turn ?? TimeSlice(at: loop.time.arrival.instant, limit: Self.turnTimeLimit)
+    var turn = turn ?? TimeSlice(at: loop.time.arrival.instant, limit: timeLimit)
     defer { self.turn = turn }
     return turn.isOver(
       at: loop.time.now, least: Self.writeCost * min(loop.writesDue(), Self.writesLimit),
       { loop.isAnyoneReady(otherThan: source) })
+  }
+
+  /// For the turn that has begun, by the writes that it has led to so far.
+  private var timeLimit: Duration {
+    min(max(Self.turnTimeLimit, Self.writeCost * context.loop.writesDue()), Self.longTurnLimit)
   }
 
   /// To be told after each read which message has begun and not ended. One that does not end in time ends the

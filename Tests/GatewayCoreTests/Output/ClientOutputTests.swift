@@ -259,6 +259,30 @@ import Testing
     #expect(drained().sorted() == [1, 2])
   }
 
+  @Test func manyOutputsAreHandedOutInPortionsEachOnce() {
+    for tag in 0..<10 { append("x", to: add(tag: tag)) }
+    var seen: [Int] = []
+    for left in [6, 2, 0] {
+      outputs.drain(atMost: 4) { output in
+        seen.append(output.pointee.tag)
+        outputs.consume(1, of: output)
+      }
+      #expect(outputs.dirtyCount == left)
+    }
+    #expect(seen.sorted() == Array(0..<10) && !outputs.hasDirty)
+  }
+
+  @Test func whatBecomesDirtyBetweenPortionsComesBehindThem() {
+    let all = (0..<4).map { add(tag: $0) }
+    for output in all.dropLast() { append("x", to: output) }
+    var seen: [Int] = []
+    outputs.drain(atMost: 1) { seen.append($0.pointee.tag) }
+    append("y", to: all[3])
+    append("y", to: all[seen[0]])
+    while outputs.hasDirty { outputs.drain(atMost: 1) { seen.append($0.pointee.tag) } }
+    #expect(Set(seen[..<3]) == [0, 1, 2] && Set(seen[3...]) == [3, seen[0]])
+  }
+
   @Test func aDirtyOutputThatIsRemovedIsNeverFlushed() {
     let gone = add(tag: 1)
     append("a", to: gone)

@@ -94,6 +94,18 @@ import Testing
     #expect((pending(first), pending(second)) == ("twothree", "twothree"))
   }
 
+  @Test func linesStayAsLongAsAnOutputWaitsForItsPortion() {
+    let all = [add(), add(), add()]
+    fanOut("one", to: all[0], all[1], all[2])
+    var written: [ClientOutputs.Pointer] = []
+    outputs.drain(atMost: 1) { output in
+      outputs.consume(3, of: output)
+      written.append(output)
+    }
+    fanOut("two", to: all[0], all[1], all[2])
+    for output in all { #expect(pending(output) == (written.contains(output) ? "two" : "onetwo")) }
+  }
+
   @Test func anOutputMayBeRemovedWhileItIsDrained() {
     let (gone, other) = (add(tag: 1), add(tag: 2))
     fanOut("line", to: gone, other)
