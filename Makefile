@@ -103,9 +103,9 @@ bench-names: packages
 profile-names: packages
 	@Benchmarks/profile --check $(ONLY)
 
-order: release $(EIO4) ## writes packaging/gatewayd.order: the functions that the linker puts together, because the daemon runs them
+order: release $(EIO4) ## writes packaging/*.order: the functions that the linker puts together, because the programs run them
 	$(VENV)/eio4/bin/python packaging/order-functions .build/release
-	@rm .build/release/gatewayd # the next build links it anew: SwiftPM does not know of the file
+	@rm .build/release/gatewayd .build/release/gatewayctl # the next build links them anew: SwiftPM does not know of the files
 
 costs: release ## counts instructions, allocations and system calls; fails where they have grown
 	Benchmarks/costs --no-build

@@ -22,8 +22,14 @@ let optimised: [SwiftSetting] = [
 
 /// Scripts start the command line program thousands of times, and more than half of a short run would be spent on putting
 /// shared libraries together. SwiftPM links statically on its command line alone, and then both programs: hence the unsafe
-/// flag. Decision 0060. What it then weighs: decision 0136.
-let alone: [LinkerSetting] = [.unsafeFlags(["-static-executable"], .when(configuration: .release))]
+/// flag. Decision 0060. What it then weighs: decision 0136. What it runs lies together. Decision 0135.
+let alone: [LinkerSetting] = [
+  .unsafeFlags(
+    [
+      "-static-executable",
+      "-Xlinker", "--section-ordering-file=\(Context.packageDirectory)/packaging/gatewayctl.order",
+    ], .when(configuration: .release))
+]
 
 /// What makes the daemon's image smaller and safer: packed relocations, no symbols for others but the one that GnuTLS looks
 /// for, equal functions once, and everything that the start has resolved is read-only afterwards. Decision 0071. What it
