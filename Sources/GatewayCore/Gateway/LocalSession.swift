@@ -100,7 +100,7 @@ public final class LocalSession {
     closeIfDone()
   }
 
-  private func closeIfDone() {
+  func closeIfDone() {
     guard inputEnded, calls.isEmpty, suspended.isEmpty, subscriptions.isEmpty, traces?.isEmpty ?? true else { return }
     closeWhenFlushed()
   }
@@ -260,18 +260,32 @@ public final class LocalSession {
 
   /// Answers with a result, or says that it does not fit into a line; a notification is not answered.
   func reply(_ id: RequestID?, _ body: (inout JSONWriter) -> Void = { _ in }) {
-    if let id, !id.isAnswered {
-      let gateway = gateway
-      var writer = gateway.replyWriter.take() ?? JSONWriter()
-      LocalReply.write(id, body, into: &writer)
-      if writer.bytes.count > Self.surelyFits, writer.bytes.count > gateway.configuration.limits.line {
-        say(id, .answerTooLong(writer.bytes.count, limit: gateway.configuration.limits.line))
-      } else {
-        say(writer.bytes)
-      }
-      writer.clear()
-      if writer.bytes.capacity <= Gateway.keptReplyRoom { gateway.replyWriter = writer }
+    guard let id, var out = beginReply(id) else { return closeIfDone() }
+    body(&out)
+    endReply(id, consume out)
+  }
+
+  /// The same in two steps, for the paths that are taken most: what a closure needs would be retained for it. Nil where
+  /// nothing is answered, and `endReply` not to be called.
+  @inline(__always)
+  func beginReply(_ id: RequestID) -> JSONWriter? {
+    guard !id.isAnswered else { return nil }
+    var writer = gateway.replyWriter.take() ?? JSONWriter()
+    LocalReply.begin(id, into: &writer)
+    return writer
+  }
+
+  /// Answers with what was written since `beginReply`.
+  func endReply(_ id: RequestID, _ written: consuming JSONWriter) {
+    let gateway = gateway
+    LocalReply.end(&written)
+    if written.bytes.count > Self.surelyFits, written.bytes.count > gateway.configuration.limits.line {
+      say(id, .answerTooLong(written.bytes.count, limit: gateway.configuration.limits.line))
+    } else {
+      say(written.bytes)
     }
+    written.clear()
+    if written.bytes.capacity <= Gateway.keptReplyRoom { gateway.replyWriter = written }
     closeIfDone()
   }
 

@@ -55,14 +55,14 @@ enum OpenSend {
     let (size, limit) = (answer.byteCount + replyAllowance, lineLimit(session))
     guard size <= limit else { return session.reply(call.id, .tooLong(size, limit: limit)) }
     guard answer.isReadable else { return session.reply(call.id, .unreadableAnswer) }
-    session.reply(call.id) { out in
-      if call.form != .request {
-        out.member("id", command.id)
-        out.member("state", "acked")
-        StatusDocument.writeUpstream(connection, into: &out)
-      }
-      answer.write(into: &out)
+    guard var out = session.beginReply(call.id) else { return session.closeIfDone() }
+    if call.form != .request {
+      out.member("id", command.id)
+      out.member("state", "acked")
+      StatusDocument.writeUpstream(connection, into: &out)
     }
+    answer.write(into: &out)
+    session.endReply(call.id, consume out)
   }
 
   /// A part of the answer to a command has come. Only `request` is told of parts.
@@ -76,11 +76,11 @@ enum OpenSend {
   /// A durable send is on disk.
   static func stored(_ number: UInt64, _ id: String, on connection: Connection, in session: LocalSession) {
     guard let call = (session.close(number) as? Command)?.call.take() else { return }
-    session.reply(call.id) { out in
-      // An id of ours needs no escape.
-      out.member(#""id":""#, elements: id.utf8Span.span.bytes, #"","state":"durable""#)
-      StatusDocument.writeUpstream(connection, into: &out)
-    }
+    guard var out = session.beginReply(call.id) else { return session.closeIfDone() }
+    // An id of ours needs no escape.
+    out.member(#""id":""#, elements: id.utf8Span.span.bytes, #"","state":"durable""#)
+    StatusDocument.writeUpstream(connection, into: &out)
+    session.endReply(call.id, consume out)
   }
 
   /// Answers that a send is not made any more.
