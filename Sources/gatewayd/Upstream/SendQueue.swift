@@ -79,6 +79,19 @@ final class SendQueue {
     append(bytes, &mask)
   }
 
+  /// Puts a frame at the end: its head as it is, and its payload masked.
+  func append(_ head: FrameHead, _ payload: UnsafeRawBufferPointer, mask: UInt32) {
+    let (room, count) = (room(), head.count + payload.count)
+    guard count <= room.count else {
+      head.withBytes { append($0) }
+      return append(payload, mask: mask)
+    }
+    head.withBytes { room.copyMemory(from: $0) }
+    var mask = FrameMask(mask)
+    mask.apply(payload, to: UnsafeMutableRawBufferPointer(rebasing: room[head.count..<count]))
+    filled(count)
+  }
+
   private func append(_ bytes: UnsafeRawBufferPointer, _ mask: inout FrameMask) {
     append(bytes) { piece, place in mask.apply(piece, to: place) }
   }
@@ -100,22 +113,32 @@ final class SendQueue {
   ) {
     var rest = bytes
     while !rest.isEmpty {
-      var last = pieces.count - 1
-      // Nothing comes behind a text in its block.
-      if last < first || pieces[last].end == Self.blockSize || pieces[last].block == nil || !pieces[last].text.isEmpty {
-        pieces.append(Piece(block: takeBlock()))
-        last += 1
-      }
-      guard let block = pieces[last].block else { return }
-      let end = pieces[last].end
-      let count = min(rest.count, Self.blockSize - end)
-      put(
-        UnsafeRawBufferPointer(rebasing: rest[..<count]),
-        UnsafeMutableRawBufferPointer(start: block + end, count: count))
-      pieces[last].end = end + count
-      byteCount += count
+      let room = room()
+      let count = min(rest.count, room.count)
+      put(UnsafeRawBufferPointer(rebasing: rest[..<count]), UnsafeMutableRawBufferPointer(rebasing: room[..<count]))
+      filled(count)
       rest = UnsafeRawBufferPointer(rebasing: rest[count...])
     }
+  }
+
+  /// Where the next bytes go; never empty. `filled` says how many of them were put there.
+  @inline(__always)
+  private func room() -> UnsafeMutableRawBufferPointer {
+    let last = pieces.count - 1
+    // Nothing comes behind a text in its block.
+    if last >= first, let block = pieces[last].block, pieces[last].end < Self.blockSize, pieces[last].text.isEmpty {
+      let end = pieces[last].end
+      return UnsafeMutableRawBufferPointer(start: block + end, count: Self.blockSize - end)
+    }
+    let block = takeBlock()
+    pieces.append(Piece(block: block))
+    return UnsafeMutableRawBufferPointer(start: block, count: Self.blockSize)
+  }
+
+  @inline(__always)
+  private func filled(_ count: Int) {
+    pieces[pieces.count - 1].end += count
+    byteCount += count
   }
 
   private func takeBlock() -> UnsafeMutableRawPointer {

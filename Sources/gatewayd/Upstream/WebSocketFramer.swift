@@ -122,7 +122,8 @@ final class WebSocketFramer {
       let text = head.withUnsafeBytes { [UInt8]($0) + body }
       return send(.text, text.span.bytes)
     }
-    let mask = writeHead(.text, length: head.byteCount + body.count)
+    let (frame, mask) = nextHead(.text, length: head.byteCount + body.count)
+    frame.withBytes { output.append($0) }
     head.withUnsafeBytes { output.append($0, then: body, mask: mask) }
   }
 
@@ -279,14 +280,16 @@ final class WebSocketFramer {
 
   /// The queue takes everything, so that a frame is never left half written. RSV1 marks a compressed message.
   private func write(_ opcode: FrameOpcode, _ payload: UnsafeRawBufferPointer, isCompressed: Bool = false) {
-    output.append(payload, mask: writeHead(opcode, length: payload.count, isCompressed: isCompressed))
+    let (head, mask) = nextHead(opcode, length: payload.count, isCompressed: isCompressed)
+    output.append(head, payload, mask: mask)
   }
 
-  /// Queues a frame's head. The mask of what has to follow.
-  private func writeHead(_ opcode: FrameOpcode, length: Int, isCompressed: Bool = false) -> UInt32 {
+  /// A frame's head, with the mask of what follows it.
+  @inline(__always)
+  private func nextHead(
+    _ opcode: FrameOpcode, length: Int, isCompressed: Bool = false
+  ) -> (head: FrameHead, mask: UInt32) {
     let mask = UInt32(truncatingIfNeeded: random.bits())
-    let head = FrameHead(opcode: opcode.rawValue, reserved: isCompressed ? 4 : 0, length: length, mask: mask)
-    head.withBytes { output.append($0) }
-    return mask
+    return (FrameHead(opcode: opcode.rawValue, reserved: isCompressed ? 4 : 0, length: length, mask: mask), mask)
   }
 }

@@ -3,40 +3,37 @@ public struct FrameHead: Equatable, Sendable {
   /// Bytes of the longest head: two, eight for the length, four for the mask.
   static let longest = 14
 
-  private var bytes = InlineArray<14, UInt8>(repeating: 0)
-  private(set) var count = 0
+  /// The octets, the first one lowest.
+  private let words: SIMD2<UInt64>
+  public let count: Int
 
   /// The octets.
+  @inline(__always)
   public func withBytes(_ body: (UnsafeRawBufferPointer) -> Void) {
-    let (bytes, count) = (bytes, count)
-    bytes.span.bytes.extracting(0..<count).withUnsafeBytes(body)
+    withUnsafeBytes(of: SIMD2(words[0].littleEndian, words[1].littleEndian)) {
+      body(UnsafeRawBufferPointer(rebasing: $0[..<count]))
+    }
   }
 
   /// - Parameters:
   ///   - reserved: RSV1 to RSV3 as the three lowest bits, RSV1 the highest of them.
   ///   - mask: four random bytes, the first to be sent lowest.
   public init(opcode: UInt8, reserved: UInt8 = 0, length: Int, mask: UInt32) {
-    put(0x80 | (reserved & 7) << 4 | opcode & 15)
+    let first = UInt64(0x80 | (reserved & 7) << 4 | opcode & 15)
+    let (mask, length) = (UInt64(mask), UInt64(length))
     switch length {
-    case ..<126: put(0x80 | UInt8(truncatingIfNeeded: length))
+    case ..<126:
+      words = SIMD2(first | (0x80 | length) << 8 | mask << 16, 0)
+      count = 6
     case ..<65_536:
-      put(0x80 | 126)
-      put(UInt8(truncatingIfNeeded: length >> 8))
-      put(UInt8(truncatingIfNeeded: length))
+      words = SIMD2(first | (0x80 | 126) << 8 | (length.byteSwapped >> 48) << 16 | mask << 32, 0)
+      count = 8
     default:
-      put(0x80 | 127)
-      for place in (0..<8).reversed() { put(UInt8(truncatingIfNeeded: length >> (8 * place))) }
+      // Its eight octets begin in one word and end in the other.
+      let octets = length.byteSwapped
+      words = SIMD2(first | (0x80 | 127) << 8 | octets << 16, octets >> 48 | mask << 16)
+      count = 14
     }
-    for index in 0..<4 { put(UInt8(truncatingIfNeeded: mask >> (8 * UInt32(index)))) }
-  }
-
-  public static func == (a: Self, b: Self) -> Bool {
-    a.count == b.count && (0..<a.count).allSatisfy { a.bytes[$0] == b.bytes[$0] }
-  }
-
-  private mutating func put(_ byte: UInt8) {
-    bytes[count] = byte
-    count += 1
   }
 }
 
@@ -67,6 +64,12 @@ public struct FrameMask: Sendable {
       let bytes = source.loadUnaligned(fromByteOffset: at, as: UInt64.self)
       target.storeBytes(of: bytes ^ word.littleEndian, toByteOffset: at, as: UInt64.self)
       at &+= 8
+    }
+    if at &+ 4 <= source.count {
+      let bytes = source.loadUnaligned(fromByteOffset: at, as: UInt32.self)
+      let key = UInt32(truncatingIfNeeded: word).littleEndian
+      target.storeBytes(of: bytes ^ key, toByteOffset: at, as: UInt32.self)
+      at &+= 4
     }
     while at < source.count {
       target[at] = source[at] ^ UInt8(truncatingIfNeeded: word >> (8 * UInt64(at & 3)))
