@@ -259,11 +259,19 @@ extension JSONScanner {
   @inline(__always)
   static func hasEscape(_ text: RawSpan, _ range: Range<Int>) -> Bool {
     var at = range.lowerBound
-    while at &+ 8 <= min(range.upperBound, text.byteCount) {
+    let end = min(range.upperBound, text.byteCount)
+    guard end &- at >= 8 else { return hasEscape(text, short: at..<max(at, end)) }
+    while at &+ 8 < end {
       let word = text.unsafeLoadUnaligned(fromUncheckedByteOffset: at, as: UInt64.self)
       if ByteMarks.hasBackslash(word) { return true }
       at &+= 8
     }
+    // The last ones are looked at together with those before them.
+    return ByteMarks.hasBackslash(text.unsafeLoadUnaligned(fromUncheckedByteOffset: end &- 8, as: UInt64.self))
+  }
+
+  private static func hasEscape(_ text: RawSpan, short range: Range<Int>) -> Bool {
+    var at = range.lowerBound
     while at < range.upperBound {
       if byte(text, at) == UInt8(ascii: "\\") { return true }
       at &+= 1

@@ -14,6 +14,8 @@ final class LocalMethod: Sendable {
   /// One bit for each param, by the number of its name.
   let knownParameters: UInt64
   let requiredParameters: UInt64
+  /// The same for durations for which something stands when they were not given.
+  private let usualDurations: UInt64
 
   init(
     _ name: String, _ summary: String, right: AccessVerb?, parameters: [LocalParameter] = [],
@@ -29,6 +31,7 @@ final class LocalMethod: Sendable {
     self.kinds = kinds
     knownParameters = parameters.reduce(0) { $0 | $1.name.bit }
     requiredParameters = parameters.reduce(0) { $1.isRequired ? $0 | $1.name.bit : $0 }
+    usualDurations = parameters.reduce(0) { if case .duration(_?) = $1.kind { $0 | $1.name.bit } else { $0 } }
   }
 
   /// Stands for the method of a call as long as that is not known.
@@ -39,7 +42,12 @@ final class LocalMethod: Sendable {
   func kind(_ name: ParameterName) -> ParameterKind? { kinds[name.rawValue] }
 
   /// What stands for a duration that was not given; nil if nothing does.
+  @inline(__always)
   func usualDuration(_ name: ParameterName) -> Duration? {
+    usualDurations & name.bit == 0 ? nil : lookUpUsualDuration(name)
+  }
+
+  private func lookUpUsualDuration(_ name: ParameterName) -> Duration? {
     guard case .duration(let milliseconds?) = kind(name) else { return nil }
     return .milliseconds(milliseconds)
   }
