@@ -100,6 +100,7 @@ public final class LocalSession {
     closeIfDone()
   }
 
+  /// Closes the conversation when the client says no more and waits for nothing.
   func closeIfDone() {
     guard inputEnded, calls.isEmpty, suspended.isEmpty, subscriptions.isEmpty, traces?.isEmpty ?? true else { return }
     closeWhenFlushed()
