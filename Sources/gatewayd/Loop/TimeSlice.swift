@@ -18,14 +18,20 @@ struct TimeSlice {
 
   /// Without a limit it ends only when another source is waiting.
   init(at now: MonotonicInstant, limit: Duration? = nil) {
-    start = now.nanoseconds
-    end = limit.map { (now + $0).nanoseconds } ?? .max
-    look = now.nanoseconds &+ Self.firstStep
+    self.init(at: now, nanoseconds: limit?.nanoseconds ?? .max)
   }
 
-  /// To be asked after each piece of work. Others have to wait for `least` in any case.
+  /// The same with a limit in nanoseconds.
+  init(at now: MonotonicInstant, nanoseconds limit: Int64) {
+    start = now.nanoseconds
+    let (end, isEndless) = start.addingReportingOverflow(limit)
+    self.end = isEndless ? .max : end
+    look = start &+ Self.firstStep
+  }
+
+  /// To be asked after each piece of work. Others have to wait for `least`, in nanoseconds, in any case.
   mutating func isOver(
-    at now: MonotonicInstant, least: @autoclosure () -> Duration = .zero, _ isAnyoneWaiting: () -> Bool
+    at now: MonotonicInstant, least: @autoclosure () -> Int64 = 0, _ isAnyoneWaiting: () -> Bool
   ) -> Bool {
     let now = now.nanoseconds
     if hasEnded || now >= end {
@@ -36,7 +42,7 @@ struct TimeSlice {
       look = now &+ Self.nextStep
       return false
     }
-    guard now >= look, now &- start >= least().nanoseconds else { return false }
+    guard now >= look, now &- start >= least() else { return false }
     self.look = nil
     hasEnded = isAnyoneWaiting()
     return hasEnded

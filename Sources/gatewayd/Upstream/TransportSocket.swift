@@ -26,13 +26,13 @@ final class TransportSocket {
   /// Messages after which an owner asks whether the next ones have to wait: the clock is looked at for it. One that
   /// took long is the last of them.
   static let pauseStep = 8
-  /// How long a turn lasts at most: what is read together leaves together, and is so much only where it is unusually
-  /// much work.
-  private static let turnTimeLimit: Duration = .milliseconds(2)
+  /// How long a turn lasts at most, in nanoseconds as in `TimeSlice`: what is read together leaves together, and is so
+  /// much only where it is unusually much work.
+  private static let turnTimeLimit: Int64 = 2_000_000
   /// The same where thousands of writes follow, which cost more than that.
-  private static let longTurnLimit: Duration = .milliseconds(8)
-  /// What one of the writes costs that follow a turn, one for each client that got something.
-  private static let writeCost: Duration = .microseconds(1)
+  private static let longTurnLimit: Int64 = 8_000_000
+  /// What one of the writes costs that follow a turn, one for each client that got something. In nanoseconds, too.
+  private static let writeCost: Int64 = 1_000
   /// For so many clients a turn is longer, so that it is worth their writes; not for more.
   private static let writesLimit = 200
 
@@ -260,16 +260,16 @@ final class TransportSocket {
   func mustPause() -> Bool {
     let loop = context.loop
     context.work.begin()
-    var turn = turn ?? TimeSlice(at: loop.time.arrival.instant, limit: timeLimit)
+    var turn = turn ?? TimeSlice(at: loop.time.arrival.instant, nanoseconds: timeLimit)
     defer { self.turn = turn }
     return turn.isOver(
-      at: loop.time.now, least: Self.writeCost * min(loop.writesDue(), Self.writesLimit),
+      at: loop.time.now, least: Self.writeCost &* Int64(min(loop.writesDue(), Self.writesLimit)),
       { loop.isAnyoneReady(otherThan: source) })
   }
 
   /// For the turn that has begun, by the writes that it has led to so far.
-  private var timeLimit: Duration {
-    min(max(Self.turnTimeLimit, Self.writeCost * context.loop.writesDue()), Self.longTurnLimit)
+  private var timeLimit: Int64 {
+    min(max(Self.turnTimeLimit, Self.writeCost &* Int64(context.loop.writesDue())), Self.longTurnLimit)
   }
 
   /// To be told after each read which message has begun and not ended. One that does not end in time ends the
