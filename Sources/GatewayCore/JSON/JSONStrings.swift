@@ -13,21 +13,15 @@ extension JSONScanner {
   /// which the scanner stopped.
   @inline(__always)
   static func endOfString(_ text: RawSpan, from start: Int) throws(JSONError) -> Int {
+    var at = start &+ 1
     // Most are short and plain: to look at them takes less than a call.
-    if let end = endOfShortString(text, from: start) { return end }
-    return try endOfAnyString(text, from: start)
+    if at &+ 16 <= text.byteCount, skipPlainBlock(text, &at), byte(text, at) == UInt8(ascii: "\"") { return at &+ 1 }
+    return try endOfAnyString(text, from: at)
   }
 
-  /// The same for a string of less than 16 plain bytes behind which the text goes on; nil for any other.
-  @inline(__always)
-  private static func endOfShortString(_ text: RawSpan, from start: Int) -> Int? {
-    var at = start &+ 1
-    guard at &+ 16 <= text.byteCount, skipPlainBlock(text, &at) else { return nil }
-    return byte(text, at) == UInt8(ascii: "\"") ? at &+ 1 : nil
-  }
-
+  /// The same from a place within the string, where neither an escape nor a character has begun.
   private static func endOfAnyString(_ text: RawSpan, from start: Int) throws(JSONError) -> Int {
-    var at = start &+ 1
+    var at = start
     while true {
       skipPlainBytes(text, &at)
       switch byte(text, at) {
@@ -41,7 +35,7 @@ extension JSONScanner {
   }
 
   /// Steps to the next byte that needs attention: a quote, a backslash, one below 0x20 or outside ASCII. Looks at 16,
-  /// because most strings are short, then at 64, 16 and eight at a time; `at` may be left at the end of the text.
+  /// because the next one is mostly near, then at 64, 16 and eight at a time; `at` may be left at the end of the text.
   @inline(__always)
   private static func skipPlainBytes(_ text: RawSpan, _ at: inout Int) {
     let count = text.byteCount
@@ -61,8 +55,12 @@ extension JSONScanner {
   @inline(__always)
   private static func skipPlainBlock(_ text: RawSpan, _ at: inout Int) -> Bool {
     let marks = attention(text, at)
+    guard !ByteMarks.areMissing(in: marks) else {
+      at &+= 16
+      return false
+    }
     at &+= ByteMarks.first(in: marks)
-    return !ByteMarks.areMissing(in: marks)
+    return true
   }
 
   /// The same for eight bytes; whether one of them needs attention.
