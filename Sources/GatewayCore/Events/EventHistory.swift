@@ -13,12 +13,40 @@ struct EventHistory {
     case hole(GapReason, name: String?)
   }
 
+  /// What is kept for one number. Small and with a single reference, because each event takes one and drives one out.
   struct Slot {
-    var arrival: MonotonicInstant
-    var content: Content
+    let arrival: MonotonicInstant
+    /// The event's tail, or the name of a hole.
+    fileprivate var text: [UInt8]
     /// Where the name's JSON text stands in the tail; empty: nowhere.
-    var nameStart: UInt16 = 0
-    var nameEnd: UInt16 = 0
+    fileprivate var nameStart: UInt16 = 0
+    fileprivate var nameEnd: UInt16 = 0
+    /// Why it is a hole; nil for an event.
+    fileprivate var reason: GapReason?
+    /// Whether a hole's name is known.
+    fileprivate var hasName = false
+
+    /// An event. `name` is where the name stands in its tail.
+    fileprivate init(_ arrival: MonotonicInstant, tail: consuming [UInt8], name: Range<Int>) {
+      self.arrival = arrival
+      text = tail
+      guard name.upperBound <= Int(UInt16.max) else { return }
+      nameStart = UInt16(truncatingIfNeeded: name.lowerBound)
+      nameEnd = UInt16(truncatingIfNeeded: name.upperBound)
+    }
+
+    /// A hole.
+    fileprivate init(_ arrival: MonotonicInstant, _ reason: GapReason, name: String?) {
+      self.arrival = arrival
+      text = name.map { Array($0.utf8) } ?? []
+      self.reason = reason
+      hasName = name != nil
+    }
+
+    var content: Content {
+      guard let reason else { return .event(text) }
+      return .hole(reason, name: hasName ? String(decoding: text, as: UTF8.self) : nil)
+    }
   }
 
   /// Most epochs; with the oldest one its events go.
@@ -94,13 +122,22 @@ struct EventHistory {
 
   /// Appends what stands for the next number. `name` is where the name stands in an event's tail.
   mutating func append(_ content: consuming Content, name: Range<Int> = 0..<0, at now: MonotonicInstant) {
-    byteCount &+= content.byteCount
-    let isNameKnown = name.upperBound <= Int(UInt16.max)
-    slots.append(
-      Slot(
-        arrival: now, content: content,
-        nameStart: isNameKnown ? UInt16(truncatingIfNeeded: name.lowerBound) : 0,
-        nameEnd: isNameKnown ? UInt16(truncatingIfNeeded: name.upperBound) : 0))
+    switch content {
+    case .event(let tail): append(tail: tail, name: name, at: now)
+    case .hole(let reason, let name): append(Slot(now, reason, name: name), at: now)
+    }
+  }
+
+  /// The same for an event.
+  @inline(__always)
+  mutating func append(tail: consuming [UInt8], name: Range<Int>, at now: MonotonicInstant) {
+    append(Slot(now, tail: tail, name: name), at: now)
+  }
+
+  @inline(__always)
+  private mutating func append(_ slot: consuming Slot, at now: MonotonicInstant) {
+    byteCount &+= slot.text.count
+    slots.append(slot)
     trim(now)
     if byteCount > heldCount { holdMemory() }
   }
@@ -149,6 +186,7 @@ struct EventHistory {
 
   /// An empty array with room for the tail of the next event, which has to follow: in the memory of an event that has
   /// gone, where that is of about the size, so that a history that is full takes none.
+  @inline(__always)
   mutating func takeTail(room: Int) -> [UInt8] {
     var tail: [UInt8] = []
     if count >= settings.events {
@@ -169,20 +207,17 @@ struct EventHistory {
   }
 
   /// Returns the tail of the event that has gone, for its memory; an empty one where that is too large to be used again.
-  @discardableResult
+  @inline(__always) @discardableResult
   private mutating func dropOldest() -> [UInt8] {
     guard let slot = slots.popFirst() else { return [] }
     let place = oldestPlace
     oldestPlace &+= 1
-    byteCount &-= slot.content.byteCount
-    guard case .event(let tail) = slot.content else {
-      expired.note(nil, at: place)
-      return []
-    }
+    byteCount &-= slot.text.count
     let (start, end) = (Int(slot.nameStart), Int(slot.nameEnd))
-    let isKnown = start < end && end <= tail.count
-    expired.note(isKnown ? tail.span.bytes.extracting(start..<end) : nil, at: place)
-    return tail.capacity <= Self.spareLimit ? tail : []
+    // A hole has none.
+    let isKnown = start < end && end <= slot.text.count
+    expired.note(isKnown ? slot.text.span.bytes.extracting(start..<end) : nil, at: place)
+    return slot.reason == nil && slot.text.capacity <= Self.spareLimit ? slot.text : []
   }
 
   /// Continuity was lost: the next number belongs to another epoch. Numbers may leave some out.

@@ -147,11 +147,11 @@ final class EventStream {
     let name = LocalNotification.eventTail(
       stamp, name: rawName, arguments: arguments, kwargs: kwargs, ack: nil, into: &tail)
     guard tail.count + Self.headAllowance <= lineLimit else {
-      remember(.hole(.tooLarge, name: Self.name(of: rawName)), arrival)
+      remember(.tooLarge, name: Self.name(of: rawName), arrival)
       return tell(.tooLarge, to: match)
     }
     deliveryCount &+= UInt64(truncatingIfNeeded: match.feeds.count)
-    remember(.event(tail), name: name, arrival)
+    remember(tail, name: name, arrival)
     if match.feeds.count >= Self.many { router.work.note(match.feeds.count * Self.feedCost) }
     if wantsAnswer, match.hasAnswerer, let answer = token(match) {
       answerTail.removeAll(keepingCapacity: answerTail.capacity <= 1 << 16)
@@ -192,6 +192,7 @@ final class EventStream {
 
   /// What an event is written in: with a history in memory that it has let go, or made to measure, because it keeps the
   /// event.
+  @inline(__always)
   private func emptyTail(for payload: Int) -> [UInt8] {
     if history.isEnabled { return history.takeTail(room: payload + Self.tailAllowance) }
     var tail: [UInt8] = []
@@ -200,11 +201,20 @@ final class EventStream {
     return tail
   }
 
-  private func remember(_ content: consuming EventHistory.Content, name: Range<Int> = 0..<0, _ arrival: Arrival) {
+  @inline(__always)
+  private func remember(_ tail: [UInt8], name: Range<Int>, _ arrival: Arrival) {
     guard history.isEnabled else { return history.skip() }
     // First: what it writes ends before this event.
-    log?.append(content, arrival: arrival.wallMilliseconds)
-    history.append(content, name: name, at: arrival.instant)
+    log?.append(.event(tail), arrival: arrival.wallMilliseconds)
+    history.append(tail: tail, name: name, at: arrival.instant)
+  }
+
+  /// The same for an event that cannot be shown.
+  private func remember(_ reason: GapReason, name: String?, _ arrival: Arrival) {
+    guard history.isEnabled else { return history.skip() }
+    let hole = EventHistory.Content.hole(reason, name: name)
+    log?.append(hole, arrival: arrival.wallMilliseconds)
+    history.append(hole, at: arrival.instant)
   }
 
   /// Room for a tail's members beside the name and the arguments, an answer's token not counted.
@@ -236,13 +246,13 @@ final class EventStream {
     guard !EventName.isTooLong(rawName) else { return leaveHole(reason, detail: detail) }
     let match = router.count > 0 ? match(rawName) : Router.Match()
     guard history.isEnabled || !match.feeds.isEmpty else { return history.skip() }
-    remember(.hole(reason, name: Self.name(of: rawName)), time.arrival)
+    remember(reason, name: Self.name(of: rawName), time.arrival)
     tell(reason, detail: detail, to: match)
   }
 
   /// The event has no name that could be looked at, so that every subscription might have wanted it.
   private func leaveHole(_ reason: GapReason, detail: String? = nil) {
-    remember(.hole(reason, name: nil), time.arrival)
+    remember(reason, name: nil, time.arrival)
     tellAll(gap(reason, detail))
   }
 
@@ -347,7 +357,7 @@ final class EventStream {
     hasMissed = true
     let first = sequence + 1
     if missing <= Self.missingLimit {
-      for _ in 0..<missing { remember(.hole(.expired, name: nil), time.arrival) }
+      for _ in 0..<missing { remember(.expired, name: nil, time.arrival) }
     } else {
       history.skip(to: place.sequence - 1)
     }

@@ -5,7 +5,10 @@ struct ExpiredNames {
     /// The name's JSON text; nil: not known.
     var name: [UInt8]?
     /// The place of its first event, and the one behind its last.
-    var places: Range<UInt64>
+    let first: UInt64
+    var end: UInt64
+
+    var places: Range<UInt64> { first..<end }
   }
 
   /// Most entries; the older half is forgotten then.
@@ -15,32 +18,36 @@ struct ExpiredNames {
   /// So many entries back an equal name is looked for, to be shared.
   private static let reach = 8
 
-  private var runs: ContiguousArray<Run> = []
+  /// Those that have ended, and the one that goes on. Empty at the beginning.
+  private var ended: ContiguousArray<Run> = []
+  private var last = Run(name: nil, first: 0, end: 0)
 
   /// The event at a place is gone. Places follow each other.
   @inline(__always)
   mutating func note(_ name: RawSpan?, at place: UInt64) {
-    if let last = runs.indices.last, runs[last].places.upperBound == place, Self.isSame(runs[last].name, name) {
-      runs[last].places = runs[last].places.lowerBound..<place &+ 1
-    } else {
-      begin(name, at: place)
-    }
+    if last.end == place, Self.isSame(last.name, name) { last.end = place &+ 1 } else { begin(name, at: place) }
   }
 
   private mutating func begin(_ name: RawSpan?, at place: UInt64) {
-    if let last = runs.last, last.places.upperBound != place { runs = [] }
-    if runs.count >= Self.runLimit { runs.removeFirst(Self.runLimit / 2) }
+    if last.end != place {
+      ended = []
+    } else if last.first < last.end {
+      ended.append(last)
+    }
+    if ended.count >= Self.runLimit { ended.removeFirst(Self.runLimit / 2) }
     var known: RawSpan?
     if let name, name.byteCount <= Self.nameLimit { known = name }
-    runs.append(Run(name: remembered(known), places: place..<place &+ 1))
+    last = Run(name: remembered(known), first: place, end: place &+ 1)
   }
 
   /// The name as an array, shared with an entry not far back that has the same.
   private func remembered(_ name: RawSpan?) -> [UInt8]? {
     guard let name else { return nil }
-    for run in runs.suffix(Self.reach).reversed() where Self.isSame(run.name, name) { return run.name }
+    for run in ended.suffix(Self.reach).reversed() where Self.isSame(run.name, name) { return run.name }
     return name.withUnsafeBytes { [UInt8]($0) }
   }
+
+  private var runs: some Sequence<Run> { [ended, [last]].joined() }
 
   @inline(__always)
   private static func isSame(_ a: [UInt8]?, _ b: RawSpan?) -> Bool {
