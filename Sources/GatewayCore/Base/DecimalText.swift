@@ -13,8 +13,11 @@ struct DecimalText: Equatable, Sendable {
   init(_ value: UInt64 = 0) { set(value) }
 
   /// Takes another number.
-  mutating func set(_ value: UInt64) {
-    guard value >= self.value else { return write(value) }
+  @inline(__always)
+  mutating func set(_ value: UInt64) { if value != self.value { change(to: value) } }
+
+  private mutating func change(to value: UInt64) {
+    guard value > self.value else { return write(value) }
     // What comes on top changes the last digits, as far as it is carried.
     var (carried, at) = (value &- self.value, count)
     while carried > 0, at > 0 {

@@ -43,7 +43,7 @@ struct EventClock: Equatable, Sendable {
 
   /// The time of an event that arrives now, in milliseconds since 1970.
   mutating func stamp(wall: Int64, now: MonotonicInstant) -> Int64 {
-    let time = follow(wall, now).map { Self.middle(of: $0, now) } ?? wall
+    let time = server.source == nil ? wall : follow(wall, now).map { Self.middle(of: $0, now) } ?? wall
     last = max(last, time)
     return last
   }

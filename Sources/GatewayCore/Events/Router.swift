@@ -78,8 +78,13 @@ struct Router {
   mutating func permitsChanged() { forgetMatches() }
 
   /// `rawName`: the name's JSON text; `name`: the name itself, read only when needed.
+  @inline(__always)
   mutating func match(rawName: RawSpan, name: () -> String) -> Match {
     if recentName.span.bytes.isEqual(to: rawName), !recentName.isEmpty { return recentMatch }
+    return matchOther(rawName: rawName, name: name)
+  }
+
+  private mutating func matchOther(rawName: RawSpan, name: () -> String) -> Match {
     let bytes = rawName.withUnsafeBytes { [UInt8]($0) }
     let found = match(rawName: bytes, name: name)
     if bytes.count <= Self.rememberedLength { (recentName, recentMatch) = (bytes, found) }
