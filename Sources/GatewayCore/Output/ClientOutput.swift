@@ -60,9 +60,14 @@ public struct ClientOutput {
   var holdsShared: Bool { sharedLeft > 0 }
 
   /// The bytes to write now, all of them unless a shared text is among them. Valid until the next mutation.
+  @inline(__always)
   var pending: UnsafeRawBufferPointer {
     guard let base, count > 0 else { return UnsafeRawBufferPointer(start: nil, count: 0) }
     guard sharedLeft > 0 else { return UnsafeRawBufferPointer(start: base + start, count: end - start) }
+    return pendingAroundShared(base)
+  }
+
+  private func pendingAroundShared(_ base: UnsafeMutableRawPointer) -> UnsafeRawBufferPointer {
     if start < cut { return UnsafeRawBufferPointer(start: base + start, count: cut - start) }
     // The array is kept here and never changed, so that its bytes stay where they are.
     return shared.withUnsafeBytes { UnsafeRawBufferPointer(rebasing: $0.suffix(sharedLeft)) }
@@ -85,6 +90,7 @@ public struct ClientOutput {
   }
 
   /// Takes the first `written` bytes of `pending` off. Gives its own buffer back when nothing is left in it.
+  @inline(__always)
   fileprivate mutating func consume(_ written: Int) -> UnsafeMutableRawBufferPointer? {
     if written > 0 { endedWithinLine = written < count && pending[written - 1] != UInt8(ascii: "\n") }
     start += sharedLeft > 0 ? consumeUpToShared(written) : written
@@ -177,8 +183,8 @@ public struct ClientOutput {
 /// the list after each batch and writes each client once.
 public final class ClientOutputs {
   public typealias Pointer = UnsafeMutablePointer<ClientOutput>
-  private var dirty: ContiguousArray<Pointer> = []
-  private var flushing: ContiguousArray<Pointer> = []
+  @usableFromInline private(set) var dirty: ContiguousArray<Pointer> = []
+  @usableFromInline private(set) var flushing: ContiguousArray<Pointer> = []
   private var spares = SpareBuffers()
   /// Lines that several outputs have in common, until all have been written.
   private var lines = SharedLines()
@@ -297,10 +303,14 @@ public final class ClientOutputs {
   /// Bytes of the spare buffers.
   var spareBytes: Int { spares.byteCount }
 
+  /// Inlinable, as are those that follow: they are asked several times in each turn of the loop.
+  @inlinable
   public var hasDirty: Bool { !dirty.isEmpty || !flushing.isEmpty }
+  @inlinable
   public var dirtyCount: Int { dirty.count + flushing.count }
 
   /// The only one that has something to write; nil when there are several or none.
+  @inlinable
   public var onlyDirty: Pointer? { dirtyCount == 1 ? dirty.first ?? flushing.first : nil }
 
   /// Hands every dirty output to `flush` exactly once, at most so many; the others of them are the first the next time.

@@ -121,8 +121,12 @@ extension LocalPeers {
   }
 
   /// Has epoll tell of these of the client, and of no others.
+  @inline(__always)
   func watch(_ slot: Int, _ interest: Epoll.Readiness) {
-    guard interest != slots[slot].interest else { return }
+    if interest != slots[slot].interest { watchOther(slot, interest) }
+  }
+
+  private func watchOther(_ slot: Int, _ interest: Epoll.Readiness) {
     let tag = tag(of: slot)
     slots[slot].interest = interest
     guard slots[slot].isWatched else { return }

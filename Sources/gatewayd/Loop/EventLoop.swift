@@ -150,7 +150,7 @@ final class EventLoop {
     beforeSleep?(self)
     let mayGoOn = yielded.count
     let isDue = timerIsDue
-    if !isDue { armTimer() }
+    if !isDue, let next = unarmedDeadline { armTimer(next) }
     let mayOversleep = !hasDeferred && !hasWritesLeft && exitCode == nil && !isDue
     if mayOversleep { meter.rest(at: time.now) }
     try sources.dispatch(milliseconds: mayOversleep ? Self.milliseconds(limit) : 0) { isFirst in
@@ -167,9 +167,17 @@ final class EventLoop {
   /// Whether a timer has to be fired now. What the kernel's timer is set to, it tells by itself, as other sources do;
   /// the clock is only asked for what was set since. What is set while that one is about to ring may thus ring with it,
   /// up to a millisecond late.
-  private var timerIsDue: Bool {
-    guard let next = timers.nextDeadline, armed.map({ next < $0 }) ?? true else { return false }
-    return next <= time.now
+  @inline(__always)
+  private var timerIsDue: Bool { unarmedDeadline.map(isOver) ?? false }
+
+  private func isOver(_ deadline: MonotonicInstant) -> Bool { deadline <= time.now }
+
+  /// The next deadline, where the kernel's timer does not tell of it in time.
+  @inline(__always)
+  private var unarmedDeadline: MonotonicInstant? {
+    guard let next = timers.nextDeadline else { return nil }
+    if let armed, armed <= next { return nil }
+    return next
   }
 
   /// Something was put off to the next turn, or has yielded.
@@ -180,8 +188,10 @@ final class EventLoop {
   }
 
   /// Only what was there at the start: work that puts itself off again must not hold the loop.
-  private func runDeferred() {
-    guard !deferred.isEmpty else { return }
+  @inline(__always)
+  private func runDeferred() { if !deferred.isEmpty { runAllDeferred() } }
+
+  private func runAllDeferred() {
     swap(&deferred, &running)
     // Taken from the end, and mostly there is only one.
     if running.count > 1 { running.reverse() }
@@ -215,8 +225,7 @@ final class EventLoop {
   /// What follows is another thing, which came in now.
   private func beginTurn() { meter.next(at: time.turnNow()) }
 
-  private func armTimer() {
-    guard let next = timers.nextDeadline, armed.map({ next < $0 }) ?? true else { return }
+  private func armTimer(_ next: MonotonicInstant) {
     armed = next
     let (steps, rest) = max(0, next.nanoseconds).quotientAndRemainder(dividingBy: Self.timerStep)
     let (rounded, overflow) = (steps + (rest > 0 ? 1 : 0)).multipliedReportingOverflow(by: Self.timerStep)

@@ -274,8 +274,12 @@ final class TransportSocket {
 
   /// To be told after each read which message has begun and not ended. One that does not end in time ends the
   /// connection.
+  @inline(__always)
   func watch(unfinished message: Int?) {
-    guard let message else { return unfinished = nil }
+    if let message { note(unfinished: message) } else if unfinished != nil { unfinished = nil }
+  }
+
+  private func note(unfinished message: Int) {
     guard unfinished?.message != message else { return }
     unfinished = (message, context.loop.time.arrival.instant)
     if unfinishedTimer == nil { lookAfterUnfinished(in: request.messageTimeLimit) }
