@@ -18,6 +18,11 @@ struct DecimalText: Equatable, Sendable {
 
   private mutating func change(to value: UInt64) {
     guard value > self.value else { return write(value) }
+    if value &- self.value == 1, digits[count &- 1] < UInt8(ascii: "9") {
+      digits[count &- 1] &+= 1
+      self.value = value
+      return
+    }
     // What comes on top changes the last digits, as far as it is carried.
     var (carried, at) = (value &- self.value, count)
     while carried > 0, at > 0 {
