@@ -137,7 +137,7 @@ final class EventStream {
     sequence += 1
     count(size)
     guard !EventName.isTooLong(rawName) else { return leaveHole(.tooLarge) }
-    let match = router.count > 0 ? match(rawName) : Router.Match()
+    let match = router.count > 0 ? match(rawName) : router.noMatch
     guard history.isEnabled || !match.feeds.isEmpty else { return history.skip() }
     if broadcasts.isPending { for feed in match.feeds { feed.pointee.subscription.takeUnretainedValue().catchUp() } }
     let arrival = time.arrival
@@ -244,7 +244,7 @@ final class EventStream {
 
   private func leaveHole(_ reason: GapReason, named rawName: RawSpan, detail: String? = nil) {
     guard !EventName.isTooLong(rawName) else { return leaveHole(reason, detail: detail) }
-    let match = router.count > 0 ? match(rawName) : Router.Match()
+    let match = router.count > 0 ? match(rawName) : router.noMatch
     guard history.isEnabled || !match.feeds.isEmpty else { return history.skip() }
     remember(reason, name: Self.name(of: rawName), time.arrival)
     tell(reason, detail: detail, to: match)

@@ -2,15 +2,31 @@
 /// subscriptions that named it, and from a subscription to its filter; what was found for a name is remembered until a
 /// subscription changes it.
 struct Router {
-  /// The subscriptions that get one event name, as the fan-out needs them.
-  struct Match {
-    var feeds: ContiguousArray<SubscriptionFeed.Pointer> = []
+  /// The subscriptions that get one event name, as the fan-out needs them. Never changed, so that an event only refers
+  /// to it.
+  final class Match {
+    let feeds: ContiguousArray<SubscriptionFeed.Pointer>
     /// Whether one of them answers acknowledgements.
-    var hasAnswerer = false
-    /// The clients of those that do.
-    var answerers: [ClientOutputs.Pointer] { feeds.filter(\.pointee.answers).map(\.pointee.output) }
+    let hasAnswerer: Bool
     /// The head that most of them share; nil where there are none.
-    var commonHead: UnsafeRawBufferPointer?
+    let commonHead: UnsafeRawBufferPointer?
+
+    fileprivate init(_ feeds: ContiguousArray<SubscriptionFeed.Pointer> = []) {
+      self.feeds = feeds
+      hasAnswerer = feeds.contains { $0.pointee.answers }
+      commonHead = Self.commonHead(feeds)
+    }
+
+    /// The clients of those that answer acknowledgements.
+    var answerers: [ClientOutputs.Pointer] { feeds.filter(\.pointee.answers).map(\.pointee.output) }
+
+    /// The head of most of them. Heads of equal ids are the same memory.
+    private static func commonHead(_ feeds: ContiguousArray<SubscriptionFeed.Pointer>) -> UnsafeRawBufferPointer? {
+      var counts: [UnsafeRawPointer: Int] = [:]
+      for feed in feeds { if let head = feed.pointee.head.baseAddress { counts[head, default: 0] += 1 } }
+      guard let most = counts.max(by: { $0.value < $1.value }) else { return nil }
+      return feeds.first { $0.pointee.head.baseAddress == most.key }?.pointee.head
+    }
   }
 
   /// By their serials.
@@ -26,14 +42,20 @@ struct Router {
   private var matches: [[UInt8]: Match] = [:]
   /// What was asked for last: mostly the next event has the same name. Empty: nothing, as no name's JSON text is empty.
   private var recentName: [UInt8] = []
-  private var recentMatch = Match()
+  private var recentMatch: Match
+  /// No subscription.
+  let noMatch: Match
 
   /// More different names than this make the memory start afresh.
   private static let rememberedNames = 1_024
   /// A longer name, in bytes, is looked up each time.
   private static let rememberedLength = 256
 
-  init(_ work: MatchingCost) { self.work = work }
+  init(_ work: MatchingCost) {
+    self.work = work
+    noMatch = Match()
+    recentMatch = noMatch
+  }
 
   var count: Int { subscriptions.count }
   var all: [Subscription] { Array(ordered.all) }
@@ -98,32 +120,23 @@ struct Router {
     let fitting = byPattern.matches(text)
     work.note(fitting.words * text.utf8.count)
     let serials = fitting.serials.union(byName[ExactText(text)] ?? [])
-    var found = Match()
+    var feeds: ContiguousArray<SubscriptionFeed.Pointer> = []
     var asked = AskedRules()
     for subscription in serials.sorted().compactMap({ subscriptions[$0] }) {
       let permit = subscription.filter.permit
       guard permit.passesAll || permit.passes(text, &asked) else { continue }
-      found.feeds.append(subscription.feed)
-      if subscription.feed.pointee.answers { found.hasAnswerer = true }
+      feeds.append(subscription.feed)
     }
     work.note(asked.compared * text.utf8.count)
-    found.commonHead = Self.commonHead(found.feeds)
+    let found = Match(feeds)
     guard rawName.count <= Self.rememberedLength else { return found }
     if matches.count >= Self.rememberedNames { forgetMatches() }
     matches[rawName] = found
     return found
   }
 
-  /// The head of most of them. Heads of equal ids are the same memory.
-  private static func commonHead(_ feeds: ContiguousArray<SubscriptionFeed.Pointer>) -> UnsafeRawBufferPointer? {
-    var counts: [UnsafeRawPointer: Int] = [:]
-    for feed in feeds { if let head = feed.pointee.head.baseAddress { counts[head, default: 0] += 1 } }
-    guard let most = counts.max(by: { $0.value < $1.value }) else { return nil }
-    return feeds.first { $0.pointee.head.baseAddress == most.key }?.pointee.head
-  }
-
   private mutating func forgetMatches() {
-    (recentName, recentMatch) = ([], Match())
+    (recentName, recentMatch) = ([], noMatch)
     matches.removeAll(keepingCapacity: matches.count < 64)
   }
 }
