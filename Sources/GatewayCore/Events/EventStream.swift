@@ -154,15 +154,21 @@ final class EventStream {
     remember(tail, name: name, arrival)
     if match.feeds.count >= Self.many { router.work.note(match.feeds.count * Self.feedCost) }
     if wantsAnswer, match.hasAnswerer, let answer = token(match) {
-      answerTail.removeAll(keepingCapacity: answerTail.capacity <= 1 << 16)
-      LocalNotification.eventTail(
-        stamp, name: rawName, arguments: arguments, kwargs: kwargs, ack: answer, into: &answerTail)
+      writeAnswerTail(rawName, arguments, kwargs, ack: answer)
       for feed in match.feeds { hand(feed.pointee.answers ? answerTail : tail, to: feed) }
     } else {
       fanOut(tail, match)
     }
     // A long text goes as soon as the last output that refers to it has written it.
     if !history.isEnabled, tail.count < ClientOutput.sharedFrom { spareTail = tail }
+  }
+
+  /// The same event for those that answer it.
+  @inline(never)
+  private func writeAnswerTail(_ rawName: RawSpan, _ arguments: RawSpan, _ kwargs: RawSpan?, ack: String) {
+    answerTail.removeAll(keepingCapacity: answerTail.capacity <= 1 << 16)
+    LocalNotification.eventTail(
+      stamp, name: rawName, arguments: arguments, kwargs: kwargs, ack: ack, into: &answerTail)
   }
 
   /// The time of an event that comes now and is none of this stream's.
