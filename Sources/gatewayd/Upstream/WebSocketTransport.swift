@@ -205,9 +205,14 @@ final class WebSocketTransport: Transport, TransportSocket.Owner {
   func socketReady(_ readiness: EventLoop.Readiness) { socket.ready(readiness, for: self) }
 
   func socketReceived(_ bytes: UnsafeRawBufferPointer) -> Int? {
+    if case .open(let framer) = phase { return feed(bytes, to: framer) }
+    return receivedOtherwise(bytes)
+  }
+
+  /// The same while messages do not flow.
+  private func receivedOtherwise(_ bytes: UnsafeRawBufferPointer) -> Int? {
     switch phase {
-    case .open(let framer): return feed(bytes, to: framer)
-    case .leaving(let framer, _): return feed(bytes, to: framer)
+    case .open(let framer), .leaving(let framer, _): return feed(bytes, to: framer)
     case .upgrading(let upgrade): return continueUpgrade(upgrade, bytes)
     case .agreed(let framer, let first): return beginFrames(framer, first + bytes, last: bytes.count)
     case .refused(let refusal): continueRefusal(refusal, bytes.bytes)
