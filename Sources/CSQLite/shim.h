@@ -11,11 +11,7 @@ static inline int gw_bind_blob(sqlite3_stmt *statement, int place, const void *b
 }
 
 /* SQLite takes the bytes where they are: they stay there until the statement has run. */
-static inline int gw_bind_kept_text(sqlite3_stmt *statement, int place, const char *text, int count) {
-  return sqlite3_bind_text(statement, place, text, count, SQLITE_STATIC);
-}
-
-static inline int gw_bind_kept_blob(sqlite3_stmt *statement, int place, const void *bytes, int count) {
+static inline int gw_bind_lying_blob(sqlite3_stmt *statement, int place, const void *bytes, int count) {
   return sqlite3_bind_blob(statement, place, bytes, count, SQLITE_STATIC);
 }
 

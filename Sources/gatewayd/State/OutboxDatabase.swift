@@ -18,15 +18,15 @@ final class OutboxDatabase {
   private let database: SQLiteDatabase
   private let begin: SQLiteDatabase.Statement
   private let commit: SQLiteDatabase.Statement
-  private let insert: SQLiteDatabase.Statement
-  private let insertMany: SQLiteDatabase.Statement
+  /// Of entries that are new, and of any.
+  private let fresh: OutboxInsertions
+  private let any: OutboxInsertions
   private let delete: SQLiteDatabase.Statement
   private let shift: SQLiteDatabase.Statement
-  /// The last entry as it was written, unless it was large.
-  private var memory: [UInt8] = []
-  /// Entries that follow each other, to be written together: a statement costs more than a row.
-  private var gathered: [OutboxChange.Snapshot] = []
-  private static let manyRows = 8
+  /// Entries that follow each other, to be written together: new ones, or others. Each ends somewhere in `encoded`.
+  private var gathered: [(number: UInt64, end: Int)] = []
+  private var encoded = MsgpackRawWriter()
+  private var areFresh = false
   private static let keptMemory = 64 << 10
   /// By how much the wall clock was set since the file was made, in milliseconds: what all rows lack, so that no row
   /// has to be written for it.
@@ -75,8 +75,8 @@ final class OutboxDatabase {
       database.takeOverLog()
       begin = try database.prepare("BEGIN IMMEDIATE")
       commit = try database.prepare("COMMIT")
-      insert = try database.prepare(OutboxRow.insertion(1))
-      insertMany = try database.prepare(OutboxRow.insertion(Self.manyRows))
+      fresh = try OutboxInsertions(database, isFresh: true)
+      any = try OutboxInsertions(database, isFresh: false)
       delete = try database.prepare(OutboxRow.removal)
       shift = try database.prepare(OutboxClock.writing)
     } catch {
@@ -107,10 +107,12 @@ final class OutboxDatabase {
     var target: OutboxTarget?
     while try rows.step() {
       guard let entry = OutboxColumns.read(rows, last: &target) else { throw .damage(spoiledRow) }
-      var encoded: [UInt8] = []
+      var encoded = MsgpackRawWriter()
       OutboxChange.Snapshot(entry).encode(into: &encoded)
-      OutboxRow.bind(entry.number, encoded, to: insert)
-      _ = try insert.step()
+      try encoded.withBytes { (bytes) throws(SQLiteDatabase.Failure) in
+        OutboxRow.bind(entry.number, bytes, to: insert)
+        try insert.run()
+      }
     }
   }
 
@@ -194,7 +196,7 @@ final class OutboxDatabase {
       _ = try commit.step()
       self.offset = offset ?? self.offset
     } catch {
-      gathered.removeAll()
+      forgetGathered()
       // Some failures have rolled back already.
       if database.isInTransaction { try? database.run("ROLLBACK") }
       throw error
@@ -203,40 +205,53 @@ final class OutboxDatabase {
 
   private func apply(_ change: consuming OutboxChange) throws(SQLiteDatabase.Failure) {
     switch consume change {
-    case .add(let snapshot), .update(let snapshot):
-      // Of a statement for many rows SQLite keeps all that is large.
-      let isLarge = snapshot.messageBytes > Self.keptMemory / Self.manyRows
-      if isLarge { try writeGathered() }
-      gathered.append(snapshot)
-      if isLarge || gathered.count == Self.manyRows { try writeGathered() }
+    case .add(let snapshot): try gather(snapshot, isFresh: true)
+    case .update(let snapshot): try gather(snapshot, isFresh: false)
     case .replace(let number, let snapshot):
       try remove(number)
-      gathered.append(snapshot)
+      try gather(snapshot, isFresh: false)
     case .remove(let number): try remove(number)
     // `OutboxWriter` has added it up.
     case .shift: break
     }
   }
 
-  private func writeGathered() throws(SQLiteDatabase.Failure) {
-    if gathered.count == Self.manyRows {
-      for (row, snapshot) in gathered.enumerated() { bind(snapshot, to: insertMany, row: row) }
-      _ = try insertMany.step()
-    } else {
-      for snapshot in gathered {
-        bind(snapshot, to: insert)
-        _ = try insert.step()
-      }
-    }
-    gathered.removeAll(keepingCapacity: true)
+  private func gather(_ snapshot: OutboxChange.Snapshot, isFresh: Bool) throws(SQLiteDatabase.Failure) {
+    if isFresh != areFresh { try writeGathered() }
+    areFresh = isFresh
+    snapshot.encode(into: &encoded)
+    gathered.append((snapshot.number, encoded.end))
+    if gathered.count == OutboxInsertions.mostRows || encoded.end > Self.keptMemory { try writeGathered() }
   }
 
-  private func bind(_ snapshot: OutboxChange.Snapshot, to statement: SQLiteDatabase.Statement, row: Int = 0) {
-    memory.removeAll(keepingCapacity: true)
-    snapshot.encode(into: &memory)
-    OutboxRow.bind(snapshot.number, memory, to: statement, row: row)
-    // A large one is rare.
-    if memory.capacity > Self.keptMemory { memory = [] }
+  private func writeGathered() throws(SQLiteDatabase.Failure) {
+    guard !gathered.isEmpty else { return }
+    do throws(SQLiteDatabase.Failure) { try write(areFresh ? fresh : any) } catch  where areFresh && error.isConflict {
+      // What is there already as well: all of it once more.
+      try write(any)
+    }
+    forgetGathered()
+  }
+
+  private func forgetGathered() {
+    gathered.removeAll(keepingCapacity: true)
+    encoded.clear(keeping: Self.keptMemory)
+  }
+
+  private func write(_ insertions: OutboxInsertions) throws(SQLiteDatabase.Failure) {
+    try encoded.withBytes { (bytes) throws(SQLiteDatabase.Failure) in
+      var (next, start) = (0, 0)
+      while next < gathered.count {
+        let (rows, statement) = try insertions.largest(for: gathered.count - next)
+        for row in 0..<rows {
+          let (number, end) = gathered[next + row]
+          OutboxRow.bind(number, UnsafeRawBufferPointer(rebasing: bytes[start..<end]), to: statement, row: row)
+          start = end
+        }
+        try statement.run()
+        next += rows
+      }
+    }
   }
 
   private func remove(_ number: UInt64) throws(SQLiteDatabase.Failure) {

@@ -8,22 +8,25 @@ enum OutboxRow {
     """
   static let selection = "SELECT number, entry, checksum FROM sends ORDER BY number"
 
-  /// Writes so many rows.
-  static func insertion(_ rows: Int) -> String {
-    "INSERT OR REPLACE INTO sends VALUES " + repeatElement("(?, ?, ?)", count: rows).joined(separator: ", ")
+  /// Writes so many rows. Over one of the same number it writes, or with `isFresh` it fails: SQLite need not keep then what
+  /// was there before, to undo one statement alone.
+  static func insertion(_ rows: Int, isFresh: Bool = false) -> String {
+    "INSERT OR \(isFresh ? "FAIL" : "REPLACE") INTO sends VALUES "
+      + repeatElement("(?, ?, ?)", count: rows).joined(separator: ", ")
   }
 
   static let removal = "DELETE FROM sends WHERE number = ?"
 
-  /// Binds one of the rows of an `insertion`: an entry's number, and what it was encoded as.
-  static func bind(_ number: UInt64, _ encoded: [UInt8], to statement: SQLiteDatabase.Statement, row: Int = 0) {
+  /// Binds one of the rows of an `insertion`: an entry's number, and what it was encoded as, which stays where it is until the
+  /// statement has run.
+  static func bind(
+    _ number: UInt64, _ encoded: UnsafeRawBufferPointer, to statement: SQLiteDatabase.Statement, row: Int = 0
+  ) {
     let number = Int64(bitPattern: number)
-    let place = Int32(3 * row)
-    statement.bind(place + 1, number)
-    encoded.withUnsafeBytes {
-      statement.bind(place + 2, blob: $0)
-      statement.bind(place + 3, checksum(number, $0))
-    }
+    let place = Int32(truncatingIfNeeded: 3 &* row)
+    statement.bind(place &+ 1, number)
+    statement.bind(place &+ 2, lyingBlob: encoded)
+    statement.bind(place &+ 3, checksum(number, encoded))
   }
 
   /// The entry of the present row; nil if it is not what was written. `last` is the target of the row before, which

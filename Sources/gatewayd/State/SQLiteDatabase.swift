@@ -10,6 +10,9 @@ final class SQLiteDatabase {
     /// SQLite's own words; they never hold values.
     var message: String
 
+    /// There is a row of that number already, and the statement was to add one.
+    var isConflict: Bool { code & 0xff == SQLITE_CONSTRAINT }
+
     /// The file is no database, its pages contradict each other, or it has other tables than ours.
     var isDamage: Bool { [SQLITE_CORRUPT, SQLITE_NOTADB, SQLITE_ERROR].contains(code & 0xff) }
 
@@ -97,103 +100,48 @@ final class SQLiteDatabase {
     private let database: SQLiteDatabase
     private let statement: OpaquePointer
 
-    /// What a place is bound to. A statement begins with NULL everywhere, and keeps what it has from one run to the
-    /// next.
-    private enum Binding: Equatable {
-      case null
-      case number(Int64)
-      /// A text of so many bytes in the place's own memory, whatever it says at the moment.
-      case shortText(Int)
-      case other
-    }
-
-    private var bindings = InlineArray<64, Binding>(repeating: .null)
-    /// First the own memory of each place, then what is longer, until the statement has run: so SQLite need not copy
-    /// it, for which it would allocate memory. What does not fit is copied.
-    private var kept: UnsafeMutableRawPointer?
-    private var keptCount = Statement.ownMemory
-    private static let shortText = 64
-    private static let ownMemory = 64 * shortText
-    private static let keptLimit = ownMemory + 16 << 10
-
     fileprivate init(database: SQLiteDatabase, _ statement: OpaquePointer) {
       self.database = database
       self.statement = statement
     }
 
-    deinit {
-      sqlite3_finalize(statement)
-      kept?.deallocate()
+    deinit { sqlite3_finalize(statement) }
+
+    /// Nil binds NULL.
+    func bind(_ place: Int32, _ value: Int64?) {
+      if let value { bind(place, value) } else { sqlite3_bind_null(statement, place) }
     }
 
-    func bind(_ place: Int32, _ value: Int64?) {
-      guard let value else { return bindNull(place) }
-      if isNew(.number(value), at: place) { sqlite3_bind_int64(statement, place, value) }
-    }
+    func bind(_ place: Int32, _ value: Int64) { sqlite3_bind_int64(statement, place, value) }
 
     /// The UTF-8 of a text; nil binds NULL.
     func bind(_ place: Int32, text: UnsafeRawBufferPointer?) {
-      guard let text else { return bindNull(place) }
-      let count = Int32(clamping: text.count)
-      if text.count <= Self.shortText, bindings.indices.contains(Int(place)) {
-        let own = memory() + Int(place) * Self.shortText
-        if let base = text.baseAddress { own.copyMemory(from: base, byteCount: text.count) }
-        // Where one of the same length was bound, SQLite looks there anyway.
-        guard isNew(.shortText(text.count), at: place) else { return }
-        _ = gw_bind_kept_text(statement, place, own.assumingMemoryBound(to: CChar.self), count)
-      } else if isNew(.other, at: place), let copy = keep(text) {
-        _ = gw_bind_kept_text(statement, place, copy.assumingMemoryBound(to: CChar.self), count)
-      } else {
-        _ = gw_bind_text(statement, place, text.assumingMemoryBound(to: CChar.self).baseAddress, count)
-      }
+      guard let text else { return bind(place, nil) }
+      _ = gw_bind_text(
+        statement, place, text.assumingMemoryBound(to: CChar.self).baseAddress, Int32(clamping: text.count))
     }
 
     /// Nil binds NULL.
     func bind(_ place: Int32, blob: UnsafeRawBufferPointer?) {
-      guard let blob else { return bindNull(place) }
-      let count = Int32(clamping: blob.count)
-      if isNew(.other, at: place), let copy = keep(blob) {
-        _ = gw_bind_kept_blob(statement, place, copy, count)
-      } else {
-        _ = gw_bind_blob(statement, place, blob.baseAddress, count)
-      }
+      guard let blob else { return bind(place, nil) }
+      _ = gw_bind_blob(statement, place, blob.baseAddress, Int32(clamping: blob.count))
     }
 
-    private func bindNull(_ place: Int32) {
-      if isNew(.null, at: place) { sqlite3_bind_null(statement, place) }
+    /// SQLite need not copy it, for which it would allocate memory: it stays where it is until `run` has returned.
+    func bind(_ place: Int32, lyingBlob blob: UnsafeRawBufferPointer) {
+      _ = gw_bind_lying_blob(statement, place, blob.baseAddress, Int32(clamping: blob.count))
     }
 
-    /// Whether SQLite has to be told; notes it if so.
-    @inline(__always)
-    private func isNew(_ binding: Binding, at place: Int32) -> Bool {
-      let index = Int(place)
-      guard bindings.indices.contains(index) else { return true }
-      if binding != .other, bindings[index] == binding { return false }
-      bindings[index] = binding
-      return true
-    }
-
-    private func memory() -> UnsafeMutableRawPointer {
-      if let kept { return kept }
-      let made = UnsafeMutableRawPointer.allocate(byteCount: Self.keptLimit, alignment: 8)
-      kept = made
-      return made
-    }
-
-    /// A copy that stays until the statement has run; nil where there is no room.
-    private func keep(_ bytes: UnsafeRawBufferPointer) -> UnsafeRawPointer? {
-      guard bytes.count <= Self.keptLimit - keptCount else { return nil }
-      let place = memory() + keptCount
-      if let base = bytes.baseAddress { place.copyMemory(from: base, byteCount: bytes.count) }
-      keptCount += bytes.count
-      return UnsafeRawPointer(place)
+    /// Runs a statement that answers nothing, and forgets what was bound.
+    func run() throws(Failure) {
+      defer { sqlite3_clear_bindings(statement) }
+      _ = try step()
     }
 
     /// Goes on to the next row; false behind the last one, where the statement can be bound anew.
     func step() throws(Failure) -> Bool {
       let result = sqlite3_step(statement)
       if result == SQLITE_ROW { return true }
-      keptCount = Self.ownMemory
       guard result == SQLITE_DONE else {
         let failure = SQLiteDatabase.failure(of: database.handle, result)
         sqlite3_reset(statement)

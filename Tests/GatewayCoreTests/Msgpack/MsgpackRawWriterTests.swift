@@ -3,18 +3,16 @@ import Testing
 @testable import GatewayCore
 
 @Suite struct MsgpackRawWriterTests {
-  private static func written(_ room: Int, _ body: (inout MsgpackRawWriter) -> Void) -> [UInt8] {
-    [UInt8](unsafeUninitializedCapacity: room) { memory, count in
-      var writer = MsgpackRawWriter(UnsafeMutableRawBufferPointer(memory), at: 0)
-      body(&writer)
-      count = writer.end
-    }
+  private static func written(_ body: (inout MsgpackRawWriter) -> Void) -> [UInt8] {
+    var writer = MsgpackRawWriter()
+    body(&writer)
+    return writer.withBytes { Array($0) }
   }
 
-  @Test(arguments: [0, 1, 15, 16, 31, 32, 300])
+  @Test(arguments: [0, 1, 15, 16, 31, 32, 300, 1_023, 5_000])
   func aTextOfAnyLengthReadsBackAsItWas(_ length: Int) throws {
     let text = String(repeating: "é", count: length / 2) + String(repeating: "x", count: length % 2)
-    let bytes = Self.written(length + 2 * MsgpackRawWriter.headLimit) { $0.text(text) }
+    let bytes = Self.written { $0.text(text) }
     var at = 0
     guard case .string(let range) = try MsgpackScanner.next(bytes.span.bytes, &at) else {
       Issue.record("no text")
@@ -24,11 +22,21 @@ import Testing
   }
 
   @Test func whatIsMissingIsNull() {
-    let bytes = Self.written(64) {
+    let bytes = Self.written {
       $0.text(nil)
       $0.binary(nil)
       $0.integer(nil)
     }
     #expect(bytes == [0xc0, 0xc0, 0xc0])
+  }
+
+  @Test func whatWasClearedIsGone() {
+    var writer = MsgpackRawWriter()
+    writer.binary([UInt8](repeating: 7, count: 5_000))
+    for _ in 0..<2 {
+      writer.clear(keeping: 2_000)
+      writer.bool(true)
+      #expect(writer.withBytes { Array($0) } == [0xc3])
+    }
   }
 }

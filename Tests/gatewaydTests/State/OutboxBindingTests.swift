@@ -14,8 +14,8 @@ import Testing
   }
 
   @Test func aRowHoldsNothingOfTheOneBefore() throws {
-    // Around the 64 bytes that each place has for itself, and the 16 KiB that all of them share.
-    let lengths = [0, 1, 4, 4, 63, 64, 65, 200, 4, 8_000, 9_000, 17_000, 64, 0, 1]
+    // Around what is written together with others.
+    let lengths = [0, 1, 4, 4, 63, 64, 65, 200, 4, 8_000, 9_000, 17_000, 64, 0, 70_000, 1]
     var entries: [OutboxEntry] = []
     for (index, length) in lengths.enumerated() {
       let number = UInt64(index) + 1
@@ -38,5 +38,24 @@ import Testing
     }
     // One at a time has the file.
     #expect(try open().entries == entries)
+  }
+
+  /// New ones and others have statements of their own, for one row and for several.
+  @Test(arguments: [1, 3, 4, 5, 15, 16, 17, 40] as [UInt64])
+  func aNewEntryWhoseNumberIsThereIsWrittenOverIt(_ count: UInt64) throws {
+    let database = try open().database
+    let before = (1...count).filter { $0.isMultiple(of: 3) }.map { OutboxSamples.plain($0, bytes: 10) }
+    try database.apply(before.map { .adding($0) })
+    let entries = (1...count).map { OutboxSamples.plain($0, bytes: 20) }
+    try database.apply(entries.map { .adding($0) })
+    #expect(database.load().entries == entries)
+    let ended = entries.map { entry in
+      var entry = entry
+      entry.state = .sent
+      return entry
+    }
+    let changes: [OutboxChange] = zip(entries, ended).flatMap { [OutboxChange.adding($0), OutboxChange.updating($1)] }
+    try database.apply(changes)
+    #expect(database.load().entries == ended)
   }
 }

@@ -1,14 +1,6 @@
 extension OutboxChange.Snapshot {
-  /// Appends the entry's array to bytes.
-  public func encode(into bytes: inout [UInt8]) {
-    bytes.append(addingCapacity: entry.encodedLimit) { output in
-      output.withUnsafeMutableBufferPointer { memory, count in
-        var writer = MsgpackRawWriter(UnsafeMutableRawBufferPointer(memory), at: count)
-        entry.encode(into: &writer)
-        count = writer.end
-      }
-    }
-  }
+  /// Appends the entry's array to what was written.
+  public func encode(into writer: inout MsgpackRawWriter) { entry.encode(into: &writer) }
 }
 
 /// An entry as one MessagePack array, which is what the disk keeps of it beside its number. A later version adds members
@@ -16,16 +8,7 @@ extension OutboxChange.Snapshot {
 extension OutboxEntry {
   private static let memberCount = 24
 
-  /// More bytes than it takes. Inlined, as `encode`, because an entry that is handed over is copied.
-  @inline(__always)
-  fileprivate var encodedLimit: Int {
-    let texts =
-      id.utf8.count + target.textCount + (target.options?.text.count ?? 0) + (coalesce?.utf8.count ?? 0)
-      + (key?.utf8.count ?? 0) + (reason?.utf8.count ?? 0) + delivery.rawValue.utf8.count + state.rawValue.utf8.count
-    let heads = Self.memberCount + groups.count + message.attachmentCount + 2
-    return texts + message.byteCount + (result?.count ?? 0) + heads * MsgpackRawWriter.headLimit
-  }
-
+  /// Inlined, because an entry that is handed over is copied.
   @inline(__always)
   fileprivate func encode(into writer: inout MsgpackRawWriter) {
     writer.array(Self.memberCount)
@@ -40,7 +23,7 @@ extension OutboxEntry {
     writer.text(message.event)
     writer.binary(message.body)
     writer.array(message.attachmentCount)
-    for attachment in message.attachments { writer.binary(attachment) }
+    if message.attachmentCount > 0 { for attachment in message.attachments { writer.binary(attachment) } }
     writer.bool(message.compress)
     writer.text(delivery.rawValue)
     writer.integer(retries.map(Int64.init))
@@ -92,16 +75,6 @@ extension OutboxEntry {
       result = try members.optionalBinary()
     } catch {
       return nil
-    }
-  }
-}
-
-extension OutboxTarget {
-  /// Bytes of its names.
-  fileprivate var textCount: Int {
-    switch name {
-    case .upstream(let name): name.utf8.count + namespace.utf8.count
-    case .url(let url): url.utf8.count + namespace.utf8.count
     }
   }
 }
