@@ -35,6 +35,7 @@ final class OutboxRecord {
   var entry: OutboxEntry { _read { yield snapshot.entry } }
 
   /// Changes the entry; the body must not ask the record meanwhile. What the disk was given before stays as it was.
+  @inline(__always)
   func change(_ body: (inout OutboxEntry) -> Void) {
     snapshot.change(body)
   }

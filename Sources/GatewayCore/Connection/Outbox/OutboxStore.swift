@@ -32,28 +32,18 @@ public enum OutboxChange: Sendable {
   case shift(Int64)
 
   /// An entry as it is at a moment, which is handed on and looked at often, by another thread too: an entry is large, and so
-  /// copied only where it changes.
+  /// copied only where it changes while another snapshot shares it.
   public struct Snapshot: Sendable {
-    private final class Held: Sendable {
-      let entry: OutboxEntry
+    /// Always one: an array knows whether another one shares its memory.
+    private var held: ContiguousArray<OutboxEntry>
 
-      init(_ entry: consuming OutboxEntry) { self.entry = entry }
-    }
+    public init(_ entry: consuming OutboxEntry) { held = [entry] }
 
-    private var held: Held
+    public var entry: OutboxEntry { _read { yield held[0] } }
+    public var number: UInt64 { held[0].number }
 
-    public init(_ entry: consuming OutboxEntry) { held = Held(entry) }
-
-    public var entry: OutboxEntry { _read { yield held.entry } }
-    public var number: UInt64 { held.entry.number }
-    /// Bytes of the entry's message.
-    public var messageBytes: Int { held.entry.message.byteCount }
-
-    mutating func change(_ body: (inout OutboxEntry) -> Void) {
-      var entry = held.entry
-      body(&entry)
-      held = Held(entry)
-    }
+    @inline(__always)
+    mutating func change(_ body: (inout OutboxEntry) -> Void) { body(&held[0]) }
   }
 }
 
