@@ -275,6 +275,7 @@ final class Outbox {
   /// for the next daemon.
   private func move(by step: Int64) {
     for record in known.values { record.change { $0.move(by: step) } }
+    archive.clockWasSet()
     rows.move(by: step)
   }
 

@@ -15,9 +15,14 @@ struct OutboxArchive {
 
     /// One that ended before an instant.
     func ended(before horizon: Int64) -> OutboxRecord? {
-      if let oldest = settled.first, oldest.entry.ended ?? 0 <= horizon { return oldest }
-      if let oldest = repeatable.first, oldest.entry.ended ?? 0 <= horizon { return oldest }
+      if let oldest = settled.first, OutboxArchive.end(of: oldest) <= horizon { return oldest }
+      if let oldest = repeatable.first, OutboxArchive.end(of: oldest) <= horizon { return oldest }
       return nil
+    }
+
+    /// Before that there is none.
+    var earliestEnd: Int64 {
+      min(settled.first.map(OutboxArchive.end) ?? .max, repeatable.first.map(OutboxArchive.end) ?? .max)
     }
 
     func add(_ record: OutboxRecord, _ cost: Int) {
@@ -32,6 +37,12 @@ struct OutboxArchive {
   }
 
   private var shares: [UInt32: Share] = [:]
+  /// The share to which was added last, which is nearly always that of the next entry too.
+  private var recent: (owner: UInt32, share: Share)?
+  /// Before that nothing is to be found that could go; there may be nothing then either.
+  private var earliestEnd = Int64.min
+
+  private static func end(of record: OutboxRecord) -> Int64 { record.entry.ended ?? 0 }
   private(set) var count = 0
   private(set) var bytes = 0
 
@@ -77,13 +88,15 @@ struct OutboxArchive {
     share(of: record.entry.owner).add(record, cost)
     count += 1
     bytes += cost
+    earliestEnd = min(earliestEnd, Self.end(of: record))
   }
 
   private mutating func share(of owner: UInt32) -> Share {
-    if let known = shares[owner] { return known }
-    let made = Share()
-    shares[owner] = made
-    return made
+    if let recent, recent.owner == owner { return recent.share }
+    let share = shares[owner] ?? Share()
+    shares[owner] = share
+    recent = (owner, share)
+    return share
   }
 
   /// Takes one out; false if it is not here.
@@ -93,10 +106,15 @@ struct OutboxArchive {
     let owner = record.entry.owner
     let cost = record.entry.cost
     record.archivePlace = nil
-    shares[owner]?.remove(record, at: place, cost)
-    if shares[owner]?.count == 0 { shares[owner] = nil }
     count -= 1
     bytes -= cost
+    guard let share = shares[owner] else { return true }
+    share.remove(record, at: place, cost)
+    earliestEnd = min(earliestEnd, share.earliestEnd)
+    if share.count == 0 {
+      shares[owner] = nil
+      if recent?.share === share { recent = nil }
+    }
     return true
   }
 
@@ -107,10 +125,15 @@ struct OutboxArchive {
     return surplus
   }
 
-  private func surplus(count limit: Int, bytes byteLimit: Int, endedBefore horizon: Int64) -> OutboxRecord? {
+  /// The instants of all of them have moved.
+  mutating func clockWasSet() { earliestEnd = .min }
+
+  private mutating func surplus(count limit: Int, bytes byteLimit: Int, endedBefore horizon: Int64) -> OutboxRecord? {
     if count > limit { return shares.values.max { $0.count < $1.count }?.first }
     if bytes > byteLimit { return shares.values.max { $0.bytes < $1.bytes }?.first }
+    guard earliestEnd <= horizon else { return nil }
     for share in shares.values { if let oldest = share.ended(before: horizon) { return oldest } }
+    earliestEnd = shares.values.reduce(.max) { min($0, $1.earliestEnd) }
     return nil
   }
 }
