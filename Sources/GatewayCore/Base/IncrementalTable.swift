@@ -123,9 +123,8 @@ struct IncrementalTable<Key: Hashable, Value> {
     let divided = last - Self.lastPowerOfTwo(last)
     var all = NumberTable<Slot>()
     swap(&all, &pieces[divided])
-    // About half of it goes.
-    let room = all.count / 2
-    var (stays, goes) = (NumberTable<Slot>(room: room), NumberTable<Slot>(room: room))
+    // About half of it goes. What both are going to have is made room for at once.
+    var (stays, goes) = (NumberTable<Slot>(room: Self.fullPiece), NumberTable<Slot>(room: Self.fullPiece))
     all.drain { hash, slot in
       if Self.place(of: hash, in: last + 1) == last { goes[hash] = slot } else { stays[hash] = slot }
     }

@@ -54,9 +54,15 @@ struct NumberTable<Value> {
   mutating func removeValue(forKey key: UInt64) -> Value? {
     guard let place = place(of: key) else { return nil }
     let removed = slots[place].take()
+    free(place)
+    return removed
+  }
+
+  /// Nothing stands at a place any more.
+  @inline(__always)
+  private mutating func free(_ place: Int) {
     count &-= 1
     if count == 0, slots.count > Self.keptCapacity { removeAll() } else { close(place) }
-    return removed
   }
 
   /// Whatever was pushed on by what has gone from a place moves up, so that searches need not go over holes.
@@ -91,14 +97,26 @@ struct NumberTable<Value> {
   }
 
   private mutating func set(_ value: consuming Value, for key: UInt64) {
-    if let place = place(of: key) {
-      slots[place] = value
-      return
-    }
+    let place = makePlace(for: key)
+    slots[place] = value
+  }
+
+  /// Where the value of a key stands, or is to be put at once.
+  @inline(__always)
+  private mutating func makePlace(for key: UInt64) -> Int {
     precondition(key != Self.free)
-    if (count &+ 1) &* 4 > keys.count &* 3 { grow() }
-    count &+= 1
-    put(value, for: key)
+    if (count &+ 1) &* 4 > keys.count &* 3, !contains(key) { grow() }
+    let mask = keys.count &- 1
+    var at = home(of: key)
+    while keys[at] != key {
+      guard keys[at] != Self.free else {
+        keys[at] = key
+        count &+= 1
+        return at
+      }
+      at = (at &+ 1) & mask
+    }
+    return at
   }
 
   private mutating func grow() {
@@ -140,6 +158,16 @@ struct NumberTable<Value> {
   @inline(__always)
   private func home(of key: UInt64) -> Int {
     Int(truncatingIfNeeded: (key &* 0x9e37_79b9_7f4a_7c15) &>> 32) & (keys.count &- 1)
+  }
+}
+
+extension NumberTable where Value == Int {
+  /// Counts more of a key, or with a negative sign fewer; a key of which none is left is forgotten.
+  mutating func add(_ more: Int, to key: UInt64) {
+    let place = makePlace(for: key)
+    let sum = (slots[place] ?? 0) + more
+    slots[place] = sum == 0 ? nil : sum
+    if sum == 0 { free(place) }
   }
 }
 

@@ -53,6 +53,16 @@ import Testing
     #expect(table.contains(5_000))
   }
 
+  @Test func countsOfAKeyAddUpAndAKeyWithoutAnyIsForgotten() {
+    var table = NumberTable<Int>()
+    let keys = 0..<100 as Range<UInt64>
+    for key in keys { table.add(2, to: key) }
+    for key in keys { table.add(-1, to: key) }
+    #expect(table.count == 100 && table.values.allSatisfy { $0 == 1 })
+    for key in keys { table.add(-1, to: key) }
+    #expect(table.isEmpty && keys.allSatisfy { table[$0] == nil })
+  }
+
   @Test func isEmptyAfterTheLastValueLeft() {
     var table = NumberTable<String>()
     #expect(table.isEmpty)

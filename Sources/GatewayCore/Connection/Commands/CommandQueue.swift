@@ -197,7 +197,7 @@ struct CommandQueue {
     command.place = place
     stays &+= 1
     command.stage = .queued(stay: stays)
-    if let client = command.owner.client { waiting[client] = (waiting[client] ?? 0) + 1 }
+    if let client = command.owner.client { waiting.add(1, to: client) }
     if command.noQueue { hasty.insert(command, at: place) }
     if let expires = command.expires {
       expiries.push(expires, Expiry(place: place, stay: stays, command: command))
@@ -232,7 +232,11 @@ struct CommandQueue {
   func command(at place: UInt64) -> Command? { order[place] }
 
   /// Takes out what stands at a place.
-  mutating func take(at place: UInt64) -> Command? { order[place].flatMap { remove($0) } }
+  mutating func take(at place: UInt64) -> Command? {
+    guard let command = order.remove(at: place) else { return nil }
+    hasLeft(command, place)
+    return command
+  }
 
   /// The place of the first command of a line; nil when none waits.
   func firstPlace(inLine line: UInt32) -> UInt64? { lines[line]?.firstPlace }
@@ -317,8 +321,14 @@ struct CommandQueue {
   /// Takes a command out, wherever it stands; nil when it is not queued.
   mutating func remove(_ command: Command) -> Command? {
     guard command.isQueued, let place = command.place else { return nil }
-    command.stage = .apart
     order.remove(at: place)
+    hasLeft(command, place)
+    return command
+  }
+
+  /// A command is not in the order any more: nothing else is noted about it either.
+  private mutating func hasLeft(_ command: Command, _ place: UInt64) {
+    command.stage = .apart
     let cost = Self.cost(of: command)
     byteCount -= cost
     if command.noQueue { hasty.remove(at: place) }
@@ -335,12 +345,10 @@ struct CommandQueue {
     if let coalescing = command.coalescing, replaceable[coalescing] === command { replaceable[coalescing] = nil }
     if let line = command.retry?.line { leave(line, place) }
     if command.expires != nil { expiries.noteEnd() }
-    return command
   }
 
   private mutating func stopWaiting(_ command: Command) {
-    guard let client = command.owner.client, let count = waiting[client] else { return }
-    waiting[client] = count > 1 ? count - 1 : nil
+    if let client = command.owner.client { waiting.add(-1, to: client) }
   }
 
   private mutating func leave(_ line: UInt32, _ place: UInt64) {
