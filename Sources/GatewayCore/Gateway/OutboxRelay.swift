@@ -86,7 +86,15 @@ final class OutboxRelay {
     let owner = command.owner
     let entry = entry(for: command, on: connection, asked: level, key: key)
     guard let record = outbox.take(consume entry, carriedBy: (connection, command)) else { return }
-    outbox.makeLast(record) { [reference] problem in
+    outbox.makeLast(record, storing(record, command, owner, on: connection))
+  }
+
+  /// What hears from the disk. By itself, so that what it keeps is not kept on the way to the disk once more.
+  @inline(never)
+  private func storing(
+    _ record: OutboxRecord, _ command: Command, _ owner: CommandOwner, on connection: Connection
+  ) -> (StorageProblem?) -> Void {
+    { [reference] problem in
       guard let relay = reference.object, relay.outbox.decided(record, problem) else { return }
       relay.stored(record, command, owner, on: connection, problem)
     }

@@ -1,20 +1,23 @@
-/// What an outcome of a command means for the call, its key and the outbox.
-struct OutcomeMeaning: Equatable {
+/// What an outcome of a command means for the call, its key and the outbox. Without a text of its own, because every outcome
+/// asks for it, and mostly for one member.
+struct OutcomeMeaning {
   /// The answer to a call that waited for it; nil: a success.
   let error: LocalError.Kind?
   /// The state under which a repeated `key` is answered; nil where the send certainly never left, which frees the key,
   /// unless it had been taken before.
-  let key: String?
+  var key: String? { keyState?.rawValue }
+  private let keyState: OutboxState?
   /// What the outbox says of it; nil where it never belonged there.
   let outbox: OutboxState?
   /// What the log says, where no call waited; nil for a success, and for what its sender wanted replaced.
-  let log: String?
+  var log: String? { words?.description }
+  private let words: StaticString?
 
-  init(_ error: LocalError.Kind?, key: String?, _ outbox: OutboxState?, log: String?) {
+  init(_ error: LocalError.Kind?, key: OutboxState?, _ outbox: OutboxState?, log: StaticString?) {
     self.error = error
-    self.key = key
+    keyState = key
     self.outbox = outbox
-    self.log = log
+    words = log
   }
 }
 
@@ -22,9 +25,9 @@ extension CommandOutcome {
   /// The one table of outcomes. How `gatewayctl` ends follows from the error.
   var meaning: OutcomeMeaning {
     switch self {
-    case .written: .init(nil, key: "sent", .sent, log: nil)
-    case .acknowledged: .init(nil, key: "acked", .acked, log: nil)
-    case .failed: .init(.requestFailed, key: "refused", .refused, log: "failed")
+    case .written: .init(nil, key: .sent, .sent, log: nil)
+    case .acknowledged: .init(nil, key: .acked, .acked, log: nil)
+    case .failed: .init(.requestFailed, key: .refused, .refused, log: "failed")
     case .down: .init(.upstreamDown, key: nil, .refused, log: "down")
     case .refused: .init(.upstreamRefused, key: nil, .refused, log: "refused")
     case .impossible(.tooLarge): .init(.payloadTooLarge, key: nil, .refused, log: "refused by the server's limits")
@@ -35,8 +38,8 @@ extension CommandOutcome {
     case .replaced: .init(.cancelled, key: nil, .dropped, log: nil)
     case .notStored: .init(.internalError, key: nil, nil, log: "not stored")
     case .denied: .init(.permissionDenied, key: nil, nil, log: "its sender has lost the right to send")
-    case .acknowledgementTimeout: .init(.ackTimeout, key: "lost", .lost, log: "lost")
-    case .acknowledgementLost: .init(.ackLost, key: "lost", .lost, log: "lost")
+    case .acknowledgementTimeout: .init(.ackTimeout, key: .lost, .lost, log: "lost")
+    case .acknowledgementLost: .init(.ackLost, key: .lost, .lost, log: "lost")
     }
   }
 

@@ -102,9 +102,12 @@ struct CommandLedger {
 
   /// The kernel has taken everything.
   mutating func takeHandedOver() -> [Command] {
-    for command in handedOver { command.stage = .apart }
-    defer { handedOver = [] }
-    return handedOver
+    var taken: [Command] = []
+    // As many will come again.
+    taken.reserveCapacity(handedOver.count)
+    swap(&taken, &handedOver)
+    for command in taken { command.stage = .apart }
+    return taken
   }
 
   /// What was written is confirmed up to a number.

@@ -192,7 +192,11 @@ extension Delivery {
 
   /// What is queued waits no longer than its time-to-live.
   func armExpiry() {
-    guard let next = commands.nextExpiry, commands.expiry.isLater(than: next) else { return }
+    if let next = commands.nextExpiry { armExpiry(noLaterThan: next) }
+  }
+
+  func armExpiry(noLaterThan next: MonotonicInstant) {
+    guard commands.expiry.isLater(than: next) else { return }
     commands.expiry.arm(at: next, context.timers, ringing { $0.expire() })
   }
 

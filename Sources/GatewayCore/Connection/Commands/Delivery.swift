@@ -112,6 +112,7 @@ final class Delivery {
     let unconfirmed = commands.takeUnconfirmed()
     if !unconfirmed.isEmpty { settleAll(unconfirmed) { _ in .acknowledgementLost(failure) } }
     let lost = commands.endOfLink()
+    armExpiry()
     endInPortions {
       guard lost.count > 0 else { return nil }
       if let (command, size) = lost.popFirst() { $0.endLost(command, size, failure) }
@@ -187,7 +188,7 @@ final class Delivery {
   func enqueue(_ command: Command) throws(SubmissionProblem) -> Submission {
     let replaced = try commands.append(command)
     armDeadline(command)
-    armExpiry()
+    if let expires = command.expires { armExpiry(noLaterThan: expires) }
     if let replaced { settle(replaced, .replaced) }
     // What is only on its way to the disk leaves a working connection as it is.
     if channel == nil || !command.isUncommitted { connection.hurry(command.owner == .none ? .lease : .request) }

@@ -124,6 +124,10 @@ final class OutboxRows {
 
   /// A change that is not awaited.
   func note(_ change: OutboxChange) {
+    guard !afield.isEmpty else {
+      store?.note(change)
+      return
+    }
     switch change {
     case .update(let snapshot) where afield.contains(snapshot.number): noteAfield(snapshot)
     case .remove(let number) where afield.remove(number) != nil: break
