@@ -67,6 +67,9 @@ public struct PreparedMessage: Equatable, Sendable {
     rest = isPlain ? nil : Rest(tail: tail, attachments: attachments, compress: compress)
   }
 
+  /// It is its event and its `head`, and may be compressed.
+  var isPlain: Bool { rest == nil }
+
   var attachmentCount: Int { rest?.attachments.count ?? 0 }
 
   /// Bytes of the largest attachment; 0 where there is none.

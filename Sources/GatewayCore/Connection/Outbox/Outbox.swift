@@ -198,8 +198,7 @@ final class Outbox {
     let now = wallMilliseconds()
     usage.remove(record)
     let attempts = attempts ?? record.attempts
-    record.detach()
-    record.setElsewhere(false)
+    record.end()
     copies?.drop(record.entry)
     record.change { entry in
       (entry.state, entry.reason, entry.ended, entry.attempts) = (state, reason, now, attempts)

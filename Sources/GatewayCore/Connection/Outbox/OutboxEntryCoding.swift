@@ -16,15 +16,27 @@ extension OutboxEntry {
     writer.unsigned(UInt64(owner))
     writer.array(groups.count)
     for group in groups { writer.unsigned(UInt64(group)) }
-    writer.text(target.upstream)
-    if case .url(let url) = target.name { writer.text(url) } else { writer.null() }
+    switch target.name {
+    case .upstream(let name):
+      writer.text(name)
+      writer.null()
+    case .url(let url):
+      writer.null()
+      writer.text(url)
+    }
     writer.text(target.namespace)
     writer.binary(target.options?.text)
     writer.text(message.event)
-    writer.binary(message.body)
-    writer.array(message.attachmentCount)
-    if message.attachmentCount > 0 { for attachment in message.attachments { writer.binary(attachment) } }
-    writer.bool(message.compress)
+    if message.isPlain {
+      writer.binary(message.head)
+      writer.array(0)
+      writer.bool(true)
+    } else {
+      writer.binary(message.body)
+      writer.array(message.attachmentCount)
+      for attachment in message.attachments { writer.binary(attachment) }
+      writer.bool(message.compress)
+    }
     writer.text(delivery.rawValue)
     writer.integer(retries.map(Int64.init))
     writer.integer(ackTimeout)

@@ -93,6 +93,9 @@ final class OutboxRecord {
     carriage = isElsewhere ? .elsewhere : .none
   }
 
+  /// No connection carries it any more: it has its outcome, and with it how often it was written.
+  func end() { carriage = .none }
+
   /// No connection carries it any more; how often it was written is kept.
   func detach() {
     guard case .carried = carriage else { return }
