@@ -186,9 +186,23 @@ final class OutboxDatabase {
   /// Makes all changes last, or none of them. The instants in them lack the `offset` that is given, as those of all
   /// rows do from then on.
   func apply(_ changes: some Sequence<OutboxChange>, offset: Int64? = nil) throws(SQLiteDatabase.Failure) {
+    try inOneStep(offset) { () throws(SQLiteDatabase.Failure) in for change in changes { try apply(change) } }
+  }
+
+  /// The same of a batch, of which nothing is copied for it.
+  func apply(_ batch: OutboxWriter.Batch, offset: Int64) throws(SQLiteDatabase.Failure) {
+    try inOneStep(offset) { () throws(SQLiteDatabase.Failure) in
+      for index in batch.items.indices { try apply(batch.items[index].change) }
+    }
+  }
+
+  @inline(__always)
+  private func inOneStep(
+    _ offset: Int64?, _ change: () throws(SQLiteDatabase.Failure) -> Void
+  ) throws(SQLiteDatabase.Failure) {
     _ = try begin.step()
     do throws(SQLiteDatabase.Failure) {
-      for change in changes { try apply(change) }
+      try change()
       try writeGathered()
       if let offset, offset != self.offset {
         try OutboxClock.write(offset, with: shift)
@@ -203,8 +217,8 @@ final class OutboxDatabase {
     }
   }
 
-  private func apply(_ change: consuming OutboxChange) throws(SQLiteDatabase.Failure) {
-    switch consume change {
+  private func apply(_ change: OutboxChange) throws(SQLiteDatabase.Failure) {
+    switch change {
     case .add(let snapshot): try gather(snapshot, isFresh: true)
     case .update(let snapshot): try gather(snapshot, isFresh: false)
     case .replace(let number, let snapshot):

@@ -191,8 +191,7 @@ final class OutboxWriter: @unchecked Sendable {
   private func write(_ batch: Batch) {
     let batch = offset != 0 || batch.hasShift ? withoutClockSteps(batch) : batch
     let late = unsaved.isEmpty ? [] : unsaved.sorted { $0.key < $1.key }.map(\.value)
-    let changes = batch.items.lazy.map { $0.change }
-    let problem = late.isEmpty ? apply(changes) : apply(late + changes)
+    let problem = late.isEmpty ? apply(batch) : apply(late + batch.items.map(\.change))
     if problem == nil {
       unsaved.removeAll()
     } else {
@@ -240,9 +239,17 @@ final class OutboxWriter: @unchecked Sendable {
     OutboxChange.Snapshot(snapshot.entry.moved(by: 0 &- offset))
   }
 
-  private func apply(_ changes: some Sequence<OutboxChange>) -> StorageProblem? {
+  private func apply(_ changes: [OutboxChange]) -> StorageProblem? {
+    attempt { (database) throws(SQLiteDatabase.Failure) in try database.apply(changes, offset: offset) }
+  }
+
+  private func apply(_ batch: Batch) -> StorageProblem? {
+    attempt { (database) throws(SQLiteDatabase.Failure) in try database.apply(batch, offset: offset) }
+  }
+
+  private func attempt(_ work: (OutboxDatabase) throws(SQLiteDatabase.Failure) -> Void) -> StorageProblem? {
     guard let database else { return StorageProblem(.failed, "the outbox is closed") }
-    do { try database.apply(changes, offset: offset) } catch { return StorageProblem(error, database.path) }
+    do throws(SQLiteDatabase.Failure) { try work(database) } catch { return StorageProblem(error, database.path) }
     return nil
   }
 
