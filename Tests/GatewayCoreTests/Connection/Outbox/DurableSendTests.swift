@@ -39,6 +39,19 @@ import Testing
     #expect(written == ["hi []", "a []", "b []", "c []"])
   }
 
+  /// The clock that would have told of it has rung meanwhile.
+  @Test func sendWhoseTimePassedWhileTheKernelDidNotTakeItExpiresWhenTheLinkEnds() {
+    connect()
+    harness.upstream.channel.unsentBytes = 10
+    send("a", #","ttl":1000"#)
+    store.settle()
+    #expect(written == ["hi []", "a []"])
+    harness.pass(.seconds(2))
+    harness.upstream.channel.fail(UpstreamFailure(.closed, "gone"))
+    harness.pass(.milliseconds(1))
+    #expect(states() == ["a expired"])
+  }
+
   @Test func machineThatSleepsWhileTheDiskWritesFailsNoSend() {
     connect()
     send("a")
