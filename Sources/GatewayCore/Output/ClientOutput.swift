@@ -313,12 +313,18 @@ public final class ClientOutputs {
   @inlinable
   public var onlyDirty: Pointer? { dirtyCount == 1 ? dirty.first ?? flushing.first : nil }
 
-  /// Hands every dirty output to `flush` exactly once, at most so many; the others of them are the first the next time.
-  /// Outputs that become dirty meanwhile wait for a later call. What an output could not get rid of it has copied
-  /// afterwards. Returns how many were handed out.
+  /// Hands every dirty output to `flush` exactly once, at most so many. Of the next call the others of them are half at
+  /// least, behind outputs that became dirty meanwhile: who is answered does not wait for a long list, nor the list for
+  /// ever. What an output could not get rid of it has copied afterwards. Returns how many were handed out.
   @discardableResult
   public func drain(atMost limit: Int = .max, _ flush: (Pointer) -> Void) -> Int {
-    if flushing.isEmpty { swap(&dirty, &flushing) }
+    if flushing.isEmpty {
+      swap(&dirty, &flushing)
+    } else if !dirty.isEmpty {
+      let late = min(dirty.count, limit / 2)
+      flushing += dirty.prefix(late)
+      dirty.removeFirst(late)
+    }
     var count = 0
     while count < limit, let pointer = flushing.popLast() {
       count += 1

@@ -10,7 +10,7 @@ extension LocalPeers {
     gateway.commitHistories()
     (bulk, refills) = (Self.bulkLimit, Self.refillLimit)
     var rounds = 0
-    var left = Self.flushLimit
+    var left = flushLimit
     while rounds < 8, left > 0, gateway.outputs.hasDirty {
       rounds += 1
       left -= gateway.outputs.drain(atMost: left) { output in

@@ -21,6 +21,8 @@ final class LocalPeers {
   var bulk = 0
   /// How many clients' queues may still move up in this flush.
   var refills = 0
+  /// Clients written to by one flush, 2 to 4 ms; then others have their turn.
+  var flushLimit = 1_024
   /// The last flush left some to be written by the next one.
   var hasWritesLeft = false
   let memory: WarmMemory
@@ -38,8 +40,6 @@ final class LocalPeers {
   /// Bytes written by one flush to clients that have much to be written; the others of them wait until epoll reports
   /// them, in turns with everybody else.
   static let bulkLimit = 8 * writeLimit
-  /// Clients written to by one flush, 2 to 4 ms; then others have their turn.
-  static let flushLimit = 1_024
   /// Clients whose queues move up in one flush; the others of them wait for epoll as well.
   static let refillLimit = 8
   /// How long a client that is turned out may take to read its last words.

@@ -89,7 +89,7 @@ final class LocalServer {
 
   /// Writes what is pending now, without waiting for the loop to do it.
   func flush() {
-    for _ in 0...peers.count / LocalPeers.flushLimit { peers.flush() }
+    for _ in 0...peers.count / peers.flushLimit { peers.flush() }
   }
 
   /// Closes a client's socket at once, whatever it has not read.

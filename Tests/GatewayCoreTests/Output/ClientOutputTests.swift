@@ -272,15 +272,18 @@ import Testing
     #expect(seen.sorted() == Array(0..<10) && !outputs.hasDirty)
   }
 
-  @Test func whatBecomesDirtyBetweenPortionsComesBehindThem() {
-    let all = (0..<4).map { add(tag: $0) }
-    for output in all.dropLast() { append("x", to: output) }
-    var seen: [Int] = []
-    outputs.drain(atMost: 1) { seen.append($0.pointee.tag) }
-    append("y", to: all[3])
-    append("y", to: all[seen[0]])
-    while outputs.hasDirty { outputs.drain(atMost: 1) { seen.append($0.pointee.tag) } }
-    #expect(Set(seen[..<3]) == [0, 1, 2] && Set(seen[3...]) == [3, seen[0]])
+  @Test func whatBecomesDirtyBetweenPortionsIsHalfOfTheNextAtMost() {
+    let all = (0..<6).map { add(tag: $0) }
+    for output in all[..<4] { append("x", to: output) }
+    var portions: [[Int]] = []
+    func drain() {
+      portions.append([])
+      outputs.drain(atMost: 2) { portions[portions.count - 1].append($0.pointee.tag) }
+    }
+    drain()
+    for output in [all[4], all[5], all[portions[0][0]]] { append("y", to: output) }
+    while outputs.hasDirty { drain() }
+    #expect(portions == [[3, 2], [4, 1], [5, 0], [3]])
   }
 
   @Test func aDirtyOutputThatIsRemovedIsNeverFlushed() {

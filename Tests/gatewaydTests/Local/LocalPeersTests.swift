@@ -294,6 +294,29 @@ struct LocalPeersTests {
     #expect(left.min() == 0)
   }
 
+  /// The writes that follow an event to thousands of clients are not made in one go, in which nobody else has a turn.
+  @Test func manyClientsAreWrittenToInPortionsBetweenWhichOthersHaveTheirTurn() throws {
+    let fixture = try LocalServerFixture()
+    let clients = try (0..<10).map { _ in try fixture.connect() }
+    let other = try fixture.connect()
+    try subscribe(clients, in: fixture)
+    fixture.server.peers.flushLimit = 4
+    fixture.upstream.emit("tick", "1")
+    var (counts, answeredAt): ([Int], Int?) = ([], nil)
+    other.send(Client.ping(1))
+    var got = 0
+    #expect(
+      try fixture.turn {
+        got += clients.reduce(0) { $0 + $1.lines().count }
+        counts.append(got)
+        if answeredAt == nil, other.lines() == [Client.pong(1)] { answeredAt = got }
+        return got == 10 && answeredAt != nil
+      })
+    #expect(counts.contains { (1..<10).contains($0) } && answeredAt.map { $0 < 10 } == true)
+    try fixture.settle()
+    #expect(clients.allSatisfy { $0.lines().isEmpty } && !fixture.loop.hasWritesLeft)
+  }
+
   private func subscribe(_ clients: [Client], in fixture: LocalServerFixture) throws {
     for client in clients {
       client.send(#"{"jsonrpc":"2.0","id":1,"method":"subscribe","params":{"upstream":"chat"}}"# + "\n")
