@@ -3,15 +3,10 @@ public enum LocalReply {
   /// A success. `body` writes the members of the result, whose object is open already.
   static func result(_ id: RequestID, _ body: (inout JSONWriter) -> Void) -> [UInt8] {
     var writer = JSONWriter()
-    write(id, body, into: &writer)
-    return writer.bytes
-  }
-
-  /// The same, by a writer that has written nothing yet, in memory that is used again.
-  static func write(_ id: RequestID, _ body: (inout JSONWriter) -> Void, into writer: inout JSONWriter) {
     begin(id, into: &writer)
     body(&writer)
     end(&writer)
+    return writer.bytes
   }
 
   /// What stands before the members of a result, by a writer that has written nothing yet.
