@@ -399,7 +399,7 @@ final class Connection {
 
   private func forgetChannel() {
     channel = nil
-    if stream.continuity == .conversing { toldPast.conversationEnded() } else { toldPast.attemptFailed() }
+    if stream.continuity.phase == .conversing { toldPast.conversationEnded() } else { toldPast.attemptFailed() }
     stream.conversationEnded()
     stream.log?.noteResumption()
     enters.endOfLink()

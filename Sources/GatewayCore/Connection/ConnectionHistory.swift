@@ -46,7 +46,7 @@ final class ConnectionHistory {
     guard let log = stream.log else { return }
     let wasReading = log.isReadingPast
     // A past that was only looked at is left as an earlier daemon left it.
-    log.logs.close(log, log.logs.remainder == .removed && !stream.hasConversed ? .daemon : end)
+    log.logs.close(log, log.logs.remainder == .removed && !stream.continuity.hasConversed ? .daemon : end)
     stream.log = nil
     if wasReading { answerAboutPast() }
   }

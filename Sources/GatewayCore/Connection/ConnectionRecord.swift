@@ -87,6 +87,6 @@ extension Connection {
     return LocalNotification.stateToMany(
       state, epoch: stream.epoch, attempt: state == .connected ? nil : failedAttempts,
       retryIn: state == .disconnected ? retryIn : nil, reason: down?.reason, detail: down?.detail,
-      status: down?.status, isRecovered: state == .connected && stream.isContinued)
+      status: down?.status, isRecovered: state == .connected && stream.continuity.isContinued)
   }
 }

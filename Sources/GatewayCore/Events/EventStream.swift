@@ -1,17 +1,6 @@
 /// The events of one connection on their way to local subscribers: numbers them, encodes each once, and hands the same
 /// bytes to every client that wants it.
 final class EventStream {
-  /// What the present epoch has behind it.
-  enum Continuity: Equatable {
-    /// No conversation with the server yet: the first one begins nothing new. May become `conversing`.
-    case fresh
-    /// Events may come. May become `interrupted`.
-    case conversing
-    /// The conversation has ended, perhaps with an earlier daemon: unless the server goes on where it was left, the
-    /// epoch ends when the next one begins. May become `conversing`, or `fresh` with a new epoch.
-    case interrupted
-  }
-
   /// Changes exactly when continuity with the upstream was lost. Random, so that one daemon's never means another's.
   var epoch: String { history.current.epoch }
   /// The number of the last event; 0 before the first.
@@ -30,13 +19,8 @@ final class EventStream {
   /// Whether this daemon has read or written what is on the disk: all of it that may still be kept is in `history`
   /// then.
   var hasTakenOverDisk = false
-  private(set) var continuity = Continuity.fresh
-  /// Whether the present conversation goes on where the last one ended, so that nothing was missed.
-  private(set) var isContinued = false
-  /// By the places that the link gives something is missing since the last conversation ended, or before it began.
-  private var hasMissed = false
-  /// Whether there has been a conversation with the server since this daemon was started.
-  private(set) var hasConversed = false
+  /// How the conversations with the server follow each other.
+  private(set) var continuity = Continuity()
   /// The number of the last event of an earlier daemon.
   private(set) var inherited: UInt64 = 0
   private var router: Router
@@ -77,7 +61,7 @@ final class EventStream {
   var subscriptionCount: Int { router.count }
 
   /// Whether there is nothing that a subscriber could miss: no event, and no conversation with the server so far.
-  var isUnbegun: Bool { !hasConversed && sequence == 0 }
+  var isUnbegun: Bool { !continuity.hasConversed && sequence == 0 }
 
   /// Goes on with what an earlier daemon left; to be called before the first event. A client that subscribed already
   /// was told of another epoch.
@@ -87,7 +71,7 @@ final class EventStream {
     self.history.memory = memory
     sequence = history.sequence
     inherited = sequence
-    if isContinuous { continuity = .interrupted }
+    if isContinuous { continuity.inheritPast() }
     if isContinuous, let last = history.lastTime { clock.resume(after: last) }
     tellAll(.lostContinuity(epoch: epoch, after: sequence))
   }
@@ -266,32 +250,25 @@ final class EventStream {
   /// is where an epoch that had one ends. Where the link gives places these have said both.
   func conversationBegan(isRecovered: Bool) {
     if hasGivenPlaces {
-      isContinued = continuity != .fresh && !hasMissed
-    } else {
-      isContinued = isRecovered
-      if continuity != .fresh, !isRecovered { beginEpoch() }
+      continuity.beginByPlaces()
+    } else if continuity.begin(isRecovered: isRecovered) == .next {
+      beginEpoch()
     }
-    continuity = .conversing
-    hasConversed = true
   }
 
   /// The link is gone, or the server has ended the conversation.
-  func conversationEnded() {
-    guard continuity == .conversing else { return }
-    continuity = .interrupted
-    hasMissed = false
-  }
+  func conversationEnded() { continuity.end() }
 
   /// A subscriber that asks for nothing of the past is about to be told the epoch. One that can only end, and that no
   /// other subscriber follows, ends now: what came before the subscription must not be announced to it as missing.
   func prepareForFreshSubscriber() {
-    if continuity == .interrupted, router.count == 0, given == nil { beginEpoch() }
+    if continuity.phase == .interrupted, router.count == 0, given == nil { beginEpoch() }
   }
 
   /// Continuity with the upstream was lost, or nothing vouches any more for the numbers of the present epoch: begins a
   /// new one and tells every subscriber. A conversation goes on within it.
   func beginEpoch() {
-    if continuity == .interrupted { continuity = .fresh }
+    continuity.beginEpoch()
     history.begin(epoch: Self.freshEpoch(random))
     log?.begin(history.current)
     clock.beginEpoch()
@@ -360,7 +337,7 @@ final class EventStream {
     guard place.epoch == epoch else { return beginEpoch(at: place, isFirst: isFirst) }
     let missing = place.sequence &- 1 &- sequence
     guard place.sequence > sequence + 1 else { return }
-    hasMissed = true
+    continuity.miss()
     let first = sequence + 1
     if missing <= Self.missingLimit {
       for _ in 0..<missing { remember(.expired, name: nil, time.arrival) }
@@ -382,7 +359,7 @@ final class EventStream {
     for subscription in passing { subscription.passOver(nil) }
     guard hasGivenPlaces || !passing.isEmpty else { return }
     given = nil
-    if continuity == .fresh { continuity = .interrupted }
+    if continuity.phase == .fresh { continuity.inheritPast() }
   }
 
   /// The links from now on give some, and none did so far. What they tell of the past came here by links of this host's own,
@@ -401,7 +378,7 @@ final class EventStream {
 
   /// `isFirst`: nothing was known of the numbers before, so that nothing was interrupted.
   private func beginEpoch(at place: EventPlace, isFirst: Bool) {
-    hasMissed = true
+    continuity.miss()
     let start = place.sequence &- 1
     history.begin(epoch: place.epoch, skipping: start &- sequence)
     sequence = start
