@@ -67,6 +67,18 @@ import Testing
     #expect(harness.upstream.channel.written == all)
   }
 
+  @Test func aRequestWhoseTimeEndsWhileSendsComeBackIsToldThatItWaitedForThem() {
+    let harness = begin()
+    let client = harness.client(uid: 0)
+    Self.allow([.send], in: harness)
+    client.call("request", #"{"upstream":"chat","event":"ask","timeout":1000}"#)
+    harness.time.advance(by: .milliseconds(1_500))
+    harness.timers.fire()
+    let error = client.readValues().last?["error"]?["data"]
+    #expect(error?["type"]?.stringValue == "UpstreamDown")
+    #expect(error?["detail"]?.stringValue == "a reload had not handed over in time what was sent before it")
+  }
+
   @Test func aLinkThatOpensWhileSendsComeBackWritesThemInTheirOrder() {
     let harness = GatewayHarness(outbox: .open(store, Self.entries)) { $0.access = Self.allowing([.status]) }
     Self.allow([.send], in: harness)

@@ -107,6 +107,20 @@ import Testing
     #expect(channel.written.map { $0.split(separator: "#")[0] } == ["e [2]", #"ask ["x"]"#])
   }
 
+  @Test func aRequestThatWaitsForItsClientsDurableSendIsToldOfTheDisk() {
+    let harness = GatewayHarness(outbox: .open(FakeOutboxStore(), []))
+    let client = harness.client()
+    client.call("subscribe", #"{"upstream":"chat"}"#)
+    harness.upstream.channel.accept()
+    client.call("send", #"{"upstream":"chat","event":"e","delivery":"durable"}"#)
+    client.call("request", #"{"upstream":"chat","event":"ask","timeout":1000}"#, id: 2)
+    harness.pass(.seconds(1))
+    let end = HarnessClient.values(client.read()).last { $0["id"]?.integerValue == 2 }?["error"]
+    #expect(end?["data"]?["type"]?.stringValue == "UpstreamDown")
+    #expect(end?["data"]?["detail"]?.stringValue == "what was sent before it was not on the disk in time")
+    #expect(harness.upstream.channel.written == [])
+  }
+
   @Test func noTryIsUsedUpWhileNothingCanBeSaid() {
     let (harness, client, channel) = confirming()
     client.call("send", #"{"upstream":"chat","event":"e","retries":1,"ack_timeout":1000}"#)

@@ -160,6 +160,24 @@ struct CommandLedger {
     !awaitsEarlier && place < (queue.firstUncommitted ?? UInt64.max) && (!flow.isPaused || place < flow.next)
   }
 
+  /// What may hold up a queued command while the link is open, beside what stands before it in its line of retries.
+  enum Hold {
+    /// Commands that were accepted earlier are going to join the queue.
+    case earlier
+    /// What was accepted before it is not on the disk yet.
+    case disk
+    /// What was sent before it has not left.
+    case pace
+  }
+
+  /// What holds up a queued command, for who is told why it was not written.
+  func hold(of command: Command) -> Hold? {
+    guard !awaitsEarlier else { return .earlier }
+    guard let place = command.place else { return nil }
+    if let first = queue.firstUncommitted, place > first { return .disk }
+    return flow.isPaused && place >= flow.next ? .pace : nil
+  }
+
   /// The place from which the queue flows on; nil where nothing stands that the disk has, or what is earlier is awaited.
   /// `mutating`, so that nothing is copied for the question.
   var nextToFlow: UInt64? {

@@ -164,8 +164,9 @@ extension Delivery {
 
   private func deadlinePassed(_ command: Command) {
     if command.isTried { return giveUpTry(command) }
+    let hold = commands.hold(of: command)
     if commands.takeBack(command) {
-      settle(command, whyNotWritten(command))
+      settle(command, whyNotWritten(command, hold))
       flowOn(without: command)
     } else if case .handedOver(let number) = command.stage, commands.takeHandedOver(number) != nil {
       // It may have been confirmed since it was looked the last time.
@@ -178,16 +179,23 @@ extension Delivery {
     connection.review()
   }
 
-  private func whyNotWritten(_ command: Command) -> CommandOutcome {
+  private func whyNotWritten(_ command: Command, _ hold: CommandLedger.Hold?) -> CommandOutcome {
     if command.wasWritten { return .acknowledgementTimeout }
     if command.isUncommitted { return .notStored(.late) }
-    if channel != nil {
-      let why =
-        commands.flow.isPaused
-        ? "what was sent before it had not left in time" : "an earlier send with retries was not acknowledged in time"
-      return .down(UpstreamFailure(.timeout, why))
+    guard channel != nil else {
+      return .down(connection.lastFailure ?? UpstreamFailure(.timeout, "it was not connected in time"))
     }
-    return .down(connection.lastFailure ?? UpstreamFailure(.timeout, "it was not connected in time"))
+    return .down(UpstreamFailure(.timeout, Self.words(for: hold)))
+  }
+
+  /// What a command waited for, in words for its sender. Without a hold that is its line.
+  private static func words(for hold: CommandLedger.Hold?) -> String {
+    switch hold {
+    case .earlier: "a reload had not handed over in time what was sent before it"
+    case .disk: "what was sent before it was not on the disk in time"
+    case .pace: "what was sent before it had not left in time"
+    case nil: "an earlier send with retries was not acknowledged in time"
+    }
   }
 
   /// What is queued waits no longer than its time-to-live.
