@@ -5,19 +5,17 @@ struct OutcomeMeaning {
   let error: LocalError.Kind?
   /// The state under which a repeated `key` is answered; nil where the send certainly never left, which frees the key,
   /// unless it had been taken before.
-  var key: String? { keyState?.rawValue }
-  private let keyState: OutboxState?
+  let key: OutboxState?
   /// What the outbox says of it; nil where it never belonged there.
   let outbox: OutboxState?
   /// What the log says, where no call waited; nil for a success, and for what its sender wanted replaced.
-  var log: String? { words?.description }
-  private let words: StaticString?
+  let log: StaticString?
 
   init(_ error: LocalError.Kind?, key: OutboxState?, _ outbox: OutboxState?, log: StaticString?) {
     self.error = error
-    keyState = key
+    self.key = key
     self.outbox = outbox
-    words = log
+    self.log = log
   }
 }
 
@@ -46,7 +44,7 @@ extension CommandOutcome {
   /// The state under which a repeated `key` of a command is answered; nil frees the key. What was taken ends for good;
   /// what certainly never left while its caller waited may be tried again.
   func keyState(of command: Command) -> String? {
-    if let key = meaning.key { return key }
+    if let key = meaning.key { return key.rawValue }
     if case .notStored = self { return nil }
     return command.isTaken ? (meaning.outbox ?? .refused).rawValue : nil
   }
@@ -70,7 +68,8 @@ extension CommandOutcome {
     case .down(let failure): logText(failure.detail)
     case .failed(let error): logText(error.name)
     case .notStored(let problem): logText(problem.message)
-    case .refused, .impossible, .expired, .denied, .replaced, .acknowledgementTimeout, .acknowledgementLost: meaning.log
+    case .refused, .impossible, .expired, .denied, .replaced, .acknowledgementTimeout, .acknowledgementLost:
+      meaning.log?.description
     }
   }
 

@@ -1,5 +1,5 @@
-/// Lines of one turn of the loop, one behind the other, that the outputs of many clients point to instead of copying
-/// them: a client that gets all events of a connection gets one stretch of this memory. Decision 0081.
+/// Lines that the outputs of many clients point to instead of copying them, one behind the other until all of them are
+/// written: a client that gets all events of a connection gets one stretch of this memory. Decision 0081.
 struct SharedLines: ~Copyable {
   /// A line, valid until `clear`.
   struct Line {
@@ -9,7 +9,7 @@ struct SharedLines: ~Copyable {
   private var memory = UnsafeMutableRawBufferPointer(start: nil, count: 0)
   private var used = 0
   private var wasUsed = false
-  /// Bytes for the lines of one turn. Further ones are copied. A turn reads 64 KiB from a server, which become half as
+  /// Bytes for lines that are not written yet. Further ones are copied. A turn reads 64 KiB from a server, which become half as
   /// much again.
   static let limit = 256 << 10
 

@@ -209,7 +209,7 @@ final class WebSocketTransport: Transport, TransportSocket.Owner {
     return receivedOtherwise(bytes)
   }
 
-  /// The same while messages do not flow.
+  /// The same in any phase.
   private func receivedOtherwise(_ bytes: UnsafeRawBufferPointer) -> Int? {
     switch phase {
     case .open(let framer), .leaving(let framer, _): return feed(bytes, to: framer)

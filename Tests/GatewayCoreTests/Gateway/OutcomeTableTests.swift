@@ -34,7 +34,7 @@ import Testing
   func whatMayHaveLeftKeepsItsKeyAndNothingElseDoes(_ outcome: CommandOutcome) {
     var hasLeft = [OutboxState.sent, .acked, .lost].contains { $0 == outcome.meaning.outbox }
     if case .failed = outcome { hasLeft = true }
-    #expect(outcome.meaning.key == (hasLeft ? outcome.meaning.outbox?.rawValue : nil))
+    #expect(outcome.meaning.key == (hasLeft ? outcome.meaning.outbox : nil))
     #expect((outcome.logText == nil) == (outcome.meaning.log == nil))
   }
 }
