@@ -68,8 +68,13 @@ async def test_requests_find_their_answers_and_errors(daemons, lines, ctl):
     assert [one["args"] for one in results] == [[[number]] for number in range(10)]
     error = await client.fails("RequestFailed", "request", upstream="chat", event="fail")
     assert error.data["error"] == "no.way" and error.data["args"] == [{"code": "no.way", "why": "asked"}]
+    said = '{"code":"no.way","why":"asked"}'
+    sentence = f"The server answered with the error no.way: {said}"
     outcome = await ctl(daemon, "request", "chat", "fail")
-    assert outcome.code == 1 and "no.way" in outcome.err
+    assert outcome.code == 1 and outcome.err == f"gatewayctl: {sentence}\n"
+    outcome = await ctl(daemon, "--json", "request", "chat", "fail")
+    assert json.loads(outcome.err) == {
+        "error": {"exit": 1, "message": sentence, "error": "no.way", "args": [json.loads(said)]}}
 
 
 async def test_a_second_answer_is_no_event(daemons, lines):

@@ -70,6 +70,16 @@ def test_an_error_that_this_version_does_not_know_keeps_its_name():
         errors.CallError, "NewError", -1, True, "new")
 
 
+def test_an_error_of_the_servers_application_says_what_the_server_said():
+    def told(**data):
+        return errors.from_answer({"code": -32016, "message": "It answered with e.", "data": {"error": "e", **data}})
+
+    assert str(told(args=["5 needed", {"have": 3}], kwargs={"k": 1})) == (
+        'It answered with e: 5 needed, {"have": 3}, {"k": 1}')
+    assert str(told(args=["5 needed"])) == "It answered with e: 5 needed"
+    assert str(told(args=[], kwargs={})) == str(told(limit=1, size=2)) == told(args=[1]).message == "It answered with e."
+
+
 def test_only_a_gap_moves_a_position_into_another_epoch():
     here = gatewayd.Position("e", 8)
     assert subscription.behind(here, gatewayd.State("connected", epoch="f")) == here

@@ -1,3 +1,4 @@
+import GatewayCore
 import Glibc
 
 /// How `gatewayctl` ends: one number per cause, after `sysexits.h` and `timeout(1)`.
@@ -53,16 +54,67 @@ struct Failure: Error, Equatable, Sendable {
   var code: ExitCode
   /// What happened and what to do, in one line without a final full stop; nil ends quietly.
   var message: String?
+  /// The error of the server's application that it is about; nil where it is about none.
+  var applicationError: ApplicationError?
 
-  init(_ code: ExitCode, _ message: String) {
+  init(_ code: ExitCode, _ message: String, _ applicationError: ApplicationError? = nil) {
     self.code = code
     self.message = message
+    self.applicationError = applicationError
   }
 
   private init(quietly code: ExitCode) { self.code = code }
 
   /// The program that read our output has gone: nothing is left to do, and nothing went wrong.
   static let outputClosed = Failure(quietly: .done)
+
+  /// The same end of one of several lines, where others were sent before it.
+  func ofLine(_ number: Int, sent: Int) -> Failure {
+    var failure = self
+    failure.message = message.map { "line \(number): \($0) (\(sent) sent before it)" }
+    return failure
+  }
+}
+
+/// What a server's application answered in the place of an acknowledgement: JSON texts as they were received.
+struct ApplicationError: Equatable, Sendable {
+  /// Its name, a string.
+  private let name: [UInt8]
+  /// Nil: they do not fit into a line of the daemon.
+  private let args: [UInt8]?
+  /// Nil: there are none.
+  private let kwargs: [UInt8]?
+  /// Bytes that people are shown of its words; programs get all of them.
+  static let shownLimit = 1024
+
+  /// Nil: the `data` of the daemon's error has none.
+  init?(_ data: RawJSONObject) {
+    guard let name = data["error"] else { return nil }
+    self.name = name
+    args = data["args"]
+    kwargs = data["kwargs"]
+  }
+
+  /// What it says behind its name, for people: its arguments, text as text, then the keyword arguments; nil where it
+  /// says nothing.
+  var words: String? {
+    var words = (args.flatMap { RawJSONObject.elements(of: $0) } ?? []).map { element in
+      element.first == UInt8(ascii: "\"")
+        ? JSONScanner.decodeString(element.span.bytes, 0..<element.count) : String(decoding: element, as: UTF8.self)
+    }
+    if let kwargs, RawJSONObject(kwargs)?.isEmpty == false { words.append(String(decoding: kwargs, as: UTF8.self)) }
+    let text = words.joined(separator: ", ")
+    return text.isEmpty ? nil : text.shortened(to: Self.shownLimit)
+  }
+
+  /// Adds the members `error`, `args` and `kwargs`, those that it has.
+  func write(into writer: inout JSONWriter) {
+    for (key, text) in [("error", name), ("args", args), ("kwargs", kwargs)] {
+      guard let text else { continue }
+      writer.key(key)
+      writer.raw(text)
+    }
+  }
 }
 
 /// What the system calls its errors.

@@ -32,6 +32,8 @@ struct RawJSONObject: Equatable, Sendable {
 
   static func == (a: Self, b: Self) -> Bool { a.text == b.text }
 
+  var isEmpty: Bool { members.isEmpty }
+
   subscript(_ key: String) -> [UInt8]? {
     members.first { $0.key == key }.map { Array(text[$0.range]) }
   }

@@ -9,6 +9,8 @@ struct DaemonError: Error, Equatable, Sendable {
   /// Whether the daemon says that trying again may help.
   var retry: Bool
   var data: JSONValue
+  /// What the server's application said, of a `requestFailed`.
+  var applicationError: ApplicationError?
 
   /// Nil: this is no error object.
   init?(_ text: [UInt8]) {
@@ -22,6 +24,9 @@ struct DaemonError: Error, Equatable, Sendable {
       data["type"]?.stringValue.flatMap(LocalError.Kind.init)
       ?? LocalError.Kind.allCases.first { $0.code == value["code"]?.integerValue }
     retry = data["retry"]?.boolValue ?? false
+    if kind == .requestFailed {
+      applicationError = RawJSONObject(text)?["data"].flatMap { RawJSONObject($0) }.flatMap { ApplicationError($0) }
+    }
   }
 }
 
@@ -45,8 +50,10 @@ extension DaemonError {
   /// With the sentence in those words. Where the daemon has said what to do, nothing is added.
   private func failure(in words: String, advice: String?) -> Failure {
     let code = kind?.end.code ?? .refusedByDaemon
-    guard !ownWords.contains(";"), let advice else { return Failure(code, words) }
-    return Failure(code, "\(words.hasSuffix(".") ? String(words.dropLast()) : words); \(advice)")
+    let open = words.hasSuffix(".") ? String(words.dropLast()) : words
+    if let said = applicationError?.words { return Failure(code, "\(open): \(said)", applicationError) }
+    guard !ownWords.contains(";"), let advice else { return Failure(code, words, applicationError) }
+    return Failure(code, "\(open); \(advice)", applicationError)
   }
 
   /// The daemon's part of its sentence, in which a semicolon is followed by what to do. What it repeats of a server, a

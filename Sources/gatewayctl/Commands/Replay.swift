@@ -43,7 +43,7 @@ struct ReplayCommand: Subcommand {
       do {
         try command.send(line)
       } catch {
-        throw Failure(error.code, error.message.map { "line \(number): \($0) (\(command.sent) sent before it)" } ?? "")
+        throw error.ofLine(number, sent: command.sent)
       }
     }
     let result = Client.object { writer in

@@ -82,7 +82,7 @@ struct SendCommand: Subcommand {
       do {
         try sendLine(line, number)
       } catch {
-        throw Failure(error.code, error.message.map { "line \(number): \($0) (\(sent) sent before it)" } ?? "")
+        throw error.ofLine(number, sent: sent)
       }
       sent += 1
       try context.output.flush()

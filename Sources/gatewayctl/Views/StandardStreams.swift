@@ -74,6 +74,7 @@ struct Diagnostics: Sendable {
     writer.integer(failure.code.rawValue)
     writer.key("message")
     writer.string(message)
+    failure.applicationError?.write(into: &writer)
     writer.endObject()
     writer.endObject()
     // A JSON text stays one where it is made safe to show.

@@ -100,6 +100,24 @@ import Testing
     #expect(unknown.failure(ofCall: "x").message == "There is no method; 'gatewayctl introspect' lists all.")
   }
 
+  @Test(arguments: [
+    (#""args":["it costs 5; `url` unknown",{"have":3.0}],"kwargs":{}"#, #": it costs 5; `url` unknown, {"have":3.0}"#),
+    (#""args":["a\u0041"],"kwargs":{"k":"\u0042"}"#, #": aA, {"k":"\u0042"}"#), (#""args":[]"#, "."), (#""args":[""]"#, "."),
+    (#""limit":100,"size":200"#, "."),
+  ])
+  func anErrorOfTheApplicationIsShownWithItsWords(_ members: String, _ words: String) throws {
+    let message = "The server answered with the error no.money"
+    #expect(
+      try shown(#""\#(message).""#, #""type":"RequestFailed","error":"no.money",\#(members)"#) == message + words)
+  }
+
+  @Test func longWordsOfTheApplicationAreShortened() throws {
+    let long = String(repeating: "x", count: 5000)
+    let text = try #require(
+      try shown(#""It answered.""#, #""type":"RequestFailed","error":"e","args":["\#(long)"]"#))
+    #expect(text == "It answered: " + String(repeating: "x", count: 1024) + "…")
+  }
+
   @Test func adviceIsAddedOnlyWhereTheDaemonGivesNone() throws {
     let plain = try #require(DaemonError(Array(#"{"code":-32004,"message":"It is full."}"#.utf8)))
     #expect(plain.failure.message == "It is full; try again later")

@@ -24,6 +24,23 @@ import Testing
     #expect(quiet == .init(status: 0, output: "", errors: ""))
   }
 
+  @Test func theWordsOfAnApplicationsErrorAreMembersOfTheErrorOfJSON() throws {
+    @Sendable func fail(_ client: FakeClient) throws {
+      client.fail(
+        try client.call("request"), .requestFailed, "It answered with the error no.money.",
+        data: #","error":"no.money","args":["5\u001b needed",1.0],"kwargs":{"k":[]}"#)
+    }
+    let json = try run(["--json", "request", "chat", "pay"], fail)
+    #expect(json.status == 1 && json.output.isEmpty)
+    #expect(
+      json.errors == #"{"error":{"exit":1,"message":"It answered with the error no.money: "#
+        + #"5\u001b needed, 1.0, {\"k\":[]}","error":"no.money","args":["5\u001b needed",1.0],"kwargs":{"k":[]}}}"#
+        + "\n")
+    let line = try run(["request", "chat", "pay"], fail)
+    #expect(
+      line.errors == #"gatewayctl: It answered with the error no.money: 5\u001b needed, 1.0, {"k":[]}"# + "\n")
+  }
+
   @Test func itSaysWhoItIs() throws {
     let daemon = try FakeDaemon { daemon in
       let client = try daemon.accept(hello: nil)

@@ -6,6 +6,7 @@ Every class is a `GatewayError`; its `advice` says what to do. Those that the da
 
 from __future__ import annotations
 
+import json
 from typing import Any, Dict, Optional, Type
 
 
@@ -249,6 +250,12 @@ class RequestFailed(CallError):
     """The server's application answered with an error: `data["error"]` is its name, `data["args"]` what it said."""
 
     code = -32016
+
+    def __str__(self) -> str:
+        """The message, and behind it what the server said with its error, text as text."""
+        said = [word if isinstance(word, str) else json.dumps(word, ensure_ascii=False)
+                for word in [*(self.data.get("args") or []), *filter(None, [self.data.get("kwargs")])]]
+        return f"{self.message.removesuffix('.')}: {', '.join(said)}" if any(said) else self.message
 
 
 BY_TYPE: Dict[str, Type[CallError]] = {cls.__name__: cls for cls in CallError.__subclasses__()}
