@@ -93,6 +93,17 @@ async def test_a_closed_port(daemons, peer):
     assert ending(await examine(await daemons(), url=peer.url)) == "tcp.refused"
 
 
+async def test_a_plain_websocket_server_is_told_its_scheme(daemons, speaker, ctl):
+    daemon = await daemons()
+    url = await speaker(answering(("426 Upgrade Required", "", "Upgrade, please.\r\n")))
+    result = await examine(daemon, url=url)
+    assert ending(result) == "http.unexpected"
+    advice = "For a plain WebSocket write raw+ws:// in the URL, with TLS raw+wss://."
+    assert result["steps"][-1]["advice"].endswith(advice)
+    outcome = await ctl(daemon, "doctor", url)
+    assert outcome.code == 76 and advice.removesuffix(".") in outcome.err
+
+
 async def test_something_that_speaks_no_http(daemons, speaker):
     async def greet(reader, writer):
         writer.write(b"SSH-2.0-OpenSSH_9.2\r\n")

@@ -95,7 +95,8 @@ enum HTTPReading: Equatable {
     default:
       return .problem(
         "http.unexpected", "\(path) answers with \(status) and \(response.body.count) bytes that are no Engine.IO.",
-        "What listens there speaks HTTP, but no Socket.IO: check host, port and `path`.")
+        "What listens there speaks HTTP, but no Socket.IO: check host, port and `path`. For a plain WebSocket write "
+          + "raw+ws:// in the URL, with TLS raw+wss://.")
     }
   }
 

@@ -77,8 +77,8 @@ extension DaemonError {
   /// What to do, for errors whose message, in those words, only says what happened.
   private func advice(for words: String, _ readsJournal: Bool) -> String? {
     switch kind?.end.advice {
-    case .certificate(let otherwise):
-      CertificateAdvice.of(
+    case .outage(let otherwise):
+      OutageAdvice.of(
         data["reason"]?.stringValue, data["detail"]?.stringValue, isURL: data["upstream"]?.stringValue == nil)
         ?? otherwise
     case .text(let text): text
@@ -98,8 +98,8 @@ extension DaemonError {
 private enum Advice {
   case nothing
   case text(String)
-  /// Say whom to trust, where it is the certificate; else the text.
-  case certificate(otherwise: String)
+  /// What the outage's own reason says; the text where that says nothing.
+  case outage(otherwise: String)
   /// Look at what the server was given.
   case credentials
   /// Look into the daemon's log.
@@ -117,7 +117,7 @@ extension LocalError.Kind {
     case .upstreamDown:
       (
         .unavailable,
-        .certificate(
+        .outage(
           otherwise: "'gatewayctl doctor' finds out why, 'gatewayctl status' tells more, 'gatewayctl wait' waits for it"
         )
       )

@@ -1,12 +1,22 @@
 import GatewayCore
 
-/// What to do where a server's certificate is not accepted and the user has chosen the server by its URL.
-enum CertificateAdvice {
+/// What to do where words of the command line, or the URL, are likely to be what is wrong.
+enum OutageAdvice {
   /// `reason` and `detail` are the daemon's.
+  /// - Parameter isURL: the user has chosen the server by its URL, and may say more of it.
   static func of(_ reason: String?, _ detail: String?, isURL: Bool) -> String? {
-    guard isURL, reason == "tls", detail?.contains(text: "the certificate of ") == true else { return nil }
-    return "--cacert FILE names the authority to trust, if it is one of your own"
+    guard let reason, let detail else { return nil }
+    if isURL, reason == "tls", detail.contains(text: "the certificate of ") {
+      return "--cacert FILE names the authority to trust, if it is one of your own"
+    }
+    guard signsOfPlainWebSocket.contains(where: { detail.contains(text: $0) }) else { return nil }
+    return "for a plain WebSocket write raw+ws:// in the URL, with TLS raw+wss://"
   }
+
+  /// What the daemon says of a WebSocket whose server speaks first, and of one whose server waits.
+  private static let signsOfPlainWebSocket = [
+    "it may be a WebSocket server of another kind", "the server sent no Engine.IO handshake in time",
+  ]
 }
 
 /// Puts the states of an upstream's connection into words, and knows which of them a script has to be warned of: each
@@ -32,7 +42,7 @@ struct UpstreamOutages {
     }
     // The first attempt has a state of its own, whose name says little to a person.
     let word = state == "created" ? "connecting" : state
-    let advice = CertificateAdvice.of(reason, detail, isURL: upstream.contains(text: "://"))
+    let advice = OutageAdvice.of(reason, detail, isURL: upstream.contains(text: "://"))
     let text =
       "\(upstream) is \(word)\(why.isEmpty ? "" : ": \(why)")\(advice.map { "; \($0)" } ?? "")\(next ?? "")"
     return Sentence(text: text, isNew: isNews(state, reason))

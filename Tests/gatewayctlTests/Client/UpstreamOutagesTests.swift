@@ -30,4 +30,21 @@ import Testing
     #expect(outages.note(due, of: "chat")?.text == "chat is disconnected: fleet; next attempt now")
     #expect(outages.note(try members(#"{"state":"created"}"#), of: "chat")?.text == "chat is connecting")
   }
+
+  @Test(arguments: [
+    "the server did not begin with an Engine.IO handshake: it may be a WebSocket server of another kind",
+    "websocket: the server sent no Engine.IO handshake in time; polling: the server answered HTTP 426",
+  ])
+  func whatMayBeAPlainWebSocketIsToldItsScheme(_ detail: String) throws {
+    let advice = "for a plain WebSocket write raw+ws:// in the URL, with TLS raw+wss://"
+    var outages = UpstreamOutages()
+    let down = try members(#"{"state":"disconnected","reason":"protocol","detail":"\#(detail)","in":0}"#)
+    #expect(
+      outages.note(down, of: "ws://h/live")?.text
+        == "ws://h/live is disconnected: protocol, \(detail); \(advice); next attempt now")
+    let data = #"{"type":"UpstreamDown","reason":"protocol","detail":"\#(detail)"}"#
+    let error = try #require(
+      DaemonError(Array(#"{"code":-1,"message":"Not connected: \#(detail).","data":\#(data)}"#.utf8)))
+    #expect(error.failure.message == "Not connected: \(detail); \(advice)")
+  }
 }
