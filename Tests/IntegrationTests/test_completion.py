@@ -160,6 +160,33 @@ async def test_the_names_of_past_events_are_offered_behind_an_upstream(offered, 
         assert await found(*others) == set(), others
 
 
+async def test_the_address_of_a_connection_is_completed_behind_its_colons(daemons, chat):
+    daemon = await daemons()
+    await daemon.connected(url=chat.url)
+    scheme, host, port = chat.url.split(":")
+    for words, expected in (((scheme, ":", host[:4]), f"{host}:{port}"), ((scheme, ":"), f"{host}:{port}"),
+                            ((scheme, ":", host, ":", port[:1]), port), ((scheme, ":", host, ":"), port)):
+        for front in (("subscribe",), ("replay", "file"), ("subscribe", "--since", "e7", ":", "12")):
+            found = await asyncio.to_thread(offered_by_bash, *front, *words, socket=daemon.socket)
+            assert found == {expected}, (front, words)
+    assert await asyncio.to_thread(offered_by_bash, "subscribe", "--since", "e7", ":", socket=daemon.socket) == set()
+
+
+@pytest.mark.parametrize("command", ["call", "introspect"])
+async def test_the_methods_of_the_daemon_are_offered(offered, daemons, command):
+    daemon = await daemons()
+    found = await asyncio.to_thread(offered, command, "outbox.", socket=daemon.socket)
+    assert {word for word in found if word.startswith("outbox.")} == {
+        "outbox.list", "outbox.cancel", "outbox.retry", "outbox.purge"}
+    found = await asyncio.to_thread(offered, command, "outbox.list", "outbox.", socket=daemon.socket)
+    assert not {word for word in found if word.startswith("outbox.")}
+
+
+def test_bash_offers_commands_behind_serve():
+    assert "printenv" in offered_by_bash("serve", "chat", "e", "--", "printe")
+    assert offered_by_bash("send", "--", "printe") == offered_by_bash("serve", "c", "e", "--", "cat", "printe") == set()
+
+
 def typed(shell, *setup, line):
     """Runs a shell at a terminal, types a line whose tabs complete, and returns all that it shows."""
     pid, terminal = pty.fork()
@@ -189,3 +216,18 @@ async def test_zsh_completes_at_a_terminal():
         typed, ["zsh", "-f", "-i"], "autoload -U compinit", "compinit -u -D", f"source <({GATEWAYCTL} completion zsh)",
         line="gatewayctl compl\tba\t | head -n 1"), "zsh at a terminal", 30)
     assert "Completes command lines of gatewayctl in bash" in shown, shown
+
+
+async def test_bash_completes_addresses_and_files_at_a_terminal(daemons, chat, folder):
+    daemon = await daemons()
+    await daemon.connected(url=chat.url)
+    for name in ("token.json", "day 1.jsonl"):
+        (folder / name).write_text("{}")
+    shown = await within(asyncio.to_thread(
+        typed, ["bash", "--norc", "-i"], f"cd {folder}", f"export GATEWAYD_SOCKET={daemon.socket}",
+        f"source <({GATEWAYCTL} completion bash)", "words() { printf '<%s>' \"$@\"; }", "complete -F _gatewayctl words",
+        line=f"words replay day\t {chat.url[:-2]}\t --socket tok\t --auth @tok\t --header=@day\t"),
+        "bash at a terminal", 30)
+    expected = ["replay", "day 1.jsonl", chat.url, "--socket", "token.json", "--auth", "@token.json",
+                "--header=@day 1.jsonl"]
+    assert "".join(f"<{word}>" for word in expected) in shown, shown

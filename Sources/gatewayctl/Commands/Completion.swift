@@ -6,8 +6,8 @@ enum CompletionCommand: Subcommand {
     details: [
       "SHELL is bash, zsh or fish. The script knows the commands, their options and the words that some of them take, and "
         + "asks the daemon for the configured upstreams, the connections of the moment and, behind an upstream, the names of "
-        + "the last events that it remembers. An installation has all three already; otherwise load it where the shell "
-        + "begins."
+        + "the last events that it remembers; it offers the daemon's methods behind 'call', and files where a file is "
+        + "named. An installation has all three already; otherwise load it where the shell begins."
     ],
     examples: [
       .init(

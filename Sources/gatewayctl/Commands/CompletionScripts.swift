@@ -1,5 +1,6 @@
 /// The scripts that complete command lines of `gatewayctl`, made from the tables that its parser reads. All three walk
-/// over the words in front in the same way; what each shell wants is how it is told what to offer.
+/// over the words in front in the same way; what each shell wants is how it is told what to offer. That for bash, which
+/// takes words apart in its own way, is `BashCompletion`.
 enum Completion {
   /// The shells that there is a script for.
   enum Shell: String, CaseIterable, Sendable {
@@ -8,90 +9,10 @@ enum Completion {
 
   static func script(for shell: Shell) -> String {
     switch shell {
-    case .bash: bash
+    case .bash: BashCompletion.script
     case .zsh: zsh
     case .fish: fish
     }
-  }
-
-  // MARK: bash
-
-  private static var bash: String {
-    """
-    # Completes command lines of gatewayctl in bash: the output of 'gatewayctl completion bash'.
-    _gatewayctl_upstreams() {
-      \(upstreams)
-    }
-    _gatewayctl_events() {
-      \(events)
-    }
-    _gatewayctl() {
-      local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]}
-      local command= skip= word words= operands=0 socket= upstream= before=
-      [[ $current != '=' ]] || current=
-      [[ $previous != '=' ]] || previous=${COMP_WORDS[COMP_CWORD - 2]}
-      COMPREPLY=()
-      for word in "${COMP_WORDS[@]:1:COMP_CWORD - 1}"; do
-        if [[ $word == '=' ]]; then skip=${skip:-1}; continue; fi
-        if [[ -n $skip ]]; then
-          [[ $skip != --socket ]] || socket=$word
-          skip=
-          continue
-        fi
-        case "$word" in
-          --) return ;;
-          \(valued.joined(separator: "|")))
-            case "$command $word" in \(flags.map { "'\($0)') ;; " }.joined())*) skip=$word ;; esac ;;
-          -*) ;;
-          *)
-            if [[ -z $command ]]; then
-              command=$word
-            elif [[ $operands != 0 && ( $word == : || $before == : ) ]]; then
-              # The colon of an address is a word of its own.
-              [[ $operands != 1 ]] || upstream+=$word
-            else
-              operands=$((operands + 1))
-              [[ $operands != 1 ]] || upstream=$word
-            fi ;;
-        esac
-        before=$word
-      done
-      case "$command" in
-        '') words="\(commands) \(words(OptionSpecification.common))" ;;
-    \(CommandTable.specifications.map(bashChoice).joined())  esac
-      COMPREPLY=($(compgen -W "$words" -- "$current"))
-    }
-    complete -F _gatewayctl gatewayctl
-
-    """
-  }
-
-  /// What may follow a command: behind an option its value, else an operand that is known, or an option.
-  private static func bashChoice(_ command: CommandSpecification) -> String {
-    var text = "    \(command.name.rawValue))\n      words=\"\(words(command.allOptions))\"\n"
-    if !command.choices.isEmpty {
-      text += "      [[ $operands != 0 ]] || words+=\" \(command.choices.joined(separator: " "))\"\n"
-    }
-    if let place = upstreamPlace(command) {
-      text +=
-        "      [[ $operands != \(place) || $current == -* ]] || words+=\" $(_gatewayctl_upstreams \"$socket\")\"\n"
-    }
-    if let place = eventPlace(command) {
-      let comparison = place.isRepeated ? "$operands -ge \(place.first)" : "$operands -eq \(place.first)"
-      text += "      [[ ! ( \(comparison) ) || $current == -* ]] ||\n"
-      text += "        words+=\" $(_gatewayctl_events \"$socket\" \"$upstream\")\"\n"
-    }
-    text += "      case \"$previous\" in\n"
-    for option in command.allOptions where option.value != nil {
-      text += "        \(forms(option).joined(separator: "|"))) \(bashValue(option)) ;;\n"
-    }
-    return text + "      esac ;;\n"
-  }
-
-  /// Where the value is free, files are offered: nothing else is known.
-  private static func bashValue(_ option: OptionSpecification) -> String {
-    option.choices.isEmpty
-      ? "compopt -o default 2>/dev/null; return" : "words=\"\(option.choices.joined(separator: " "))\""
   }
 
   // MARK: zsh
@@ -107,19 +28,28 @@ enum Completion {
     _gatewayctl_events() {
       \(events)
     }
+    _gatewayctl_methods() {
+      \(methods)
+    }
     _gatewayctl() {
       local current=${words[CURRENT]} previous=${words[CURRENT - 1]} prefix=
       local command= skip= word socket= upstream=
-      local -i operands=0
+      local -i operands=0 place=1
       local -a offered
       for word in "${(@)words[2,CURRENT - 1]}"; do
+        place+=1
         if [[ -n $skip ]]; then
           [[ $skip != --socket ]] || socket=$word
           skip=
           continue
         fi
         case "$word" in
-          --) return ;;
+          --)
+            [[ $command == serve ]] || return
+            shift $place words
+            (( CURRENT -= place ))
+            (( ! $+functions[_normal] )) || _normal
+            return ;;
           --socket=*) socket=${word#*=} ;;
           (\(valued.joined(separator: "|")))
             case "$command $word" in (\((flags.map { "'\($0)'" } + ["''"]).joined(separator: "|"))) ;; (*) skip=$word ;; esac ;;
@@ -161,6 +91,13 @@ enum Completion {
       text += "      if (( operands \(place.isRepeated ? ">=" : "==") \(place.first) )) && [[ $current != -* ]]; then\n"
       text += "        compadd -- ${(f)\"$(_gatewayctl_events \"$socket\" \"$upstream\")\"}\n      fi\n"
     }
+    if let place = methodPlace(command) {
+      text += "      if (( operands == \(place) )) && [[ $current != -* ]]; then\n"
+      text += "        compadd -- ${(f)\"$(_gatewayctl_methods \"$socket\")\"}\n      fi\n"
+    }
+    if let place = filePlace(command) {
+      text += "      if (( operands == \(place) )) && [[ $current != -* ]]; then _files; return; fi\n"
+    }
     return text + "      offered+=(\(described(command.allOptions))) ;;\n"
   }
 
@@ -194,6 +131,11 @@ enum Completion {
         set -l socket --socket=(__gatewayctl_place socket)
         test "$socket" = --socket=; and set socket
         gatewayctl history --last 200 --format %e --timeout 1s $socket -- (__gatewayctl_place upstream) 2>/dev/null | \(eventNames) | sort -u
+      end
+      function __gatewayctl_methods
+        set -l socket --socket=(__gatewayctl_place socket)
+        test "$socket" = --socket=; and set socket
+        gatewayctl introspect --json --timeout 1s $socket 2>/dev/null | \(methodNames)
       end
       # What stands in front of the cursor: the command, how many operands, the first of them, or the socket.
       function __gatewayctl_place
@@ -269,6 +211,12 @@ enum Completion {
         let condition = "__gatewayctl_\(place.isRepeated ? "from" : "at") \(name) \(place.first)"
         text += "complete -c gatewayctl -n '\(condition)' -a '(__gatewayctl_events)'\n"
       }
+      if let place = methodPlace(command) {
+        text += "complete -c gatewayctl -n '__gatewayctl_at \(name) \(place)' -a '(__gatewayctl_methods)'\n"
+      }
+      if let place = filePlace(command) {
+        text += "complete -c gatewayctl -n '__gatewayctl_at \(name) \(place)' -F\n"
+      }
       for option in command.allOptions { text += fishOption(option, of: name) }
     }
     return text
@@ -289,7 +237,7 @@ enum Completion {
 
   /// The names and addresses of the daemon's connections, and the names of upstreams without any, one per line; the
   /// socket is the first argument, or empty.
-  private static var upstreams: String {
+  static var upstreams: String {
     """
     {
         gatewayctl connections --json --timeout 1s ${1:+"--socket=$1"} 2>/dev/null | sed -n \(upstreamExpressions)
@@ -299,12 +247,21 @@ enum Completion {
   }
 
   /// The names of the last events of an upstream, which is the second argument, one per line.
-  private static var events: String {
+  static var events: String {
     """
     gatewayctl history --last 200 --format %e --timeout 1s ${1:+"--socket=$1"} -- "$2" 2>/dev/null |
         \(eventNames) | sort -u
     """
   }
+
+  /// The names of the daemon's methods, one per line.
+  static var methods: String {
+    #"gatewayctl introspect --json --timeout 1s ${1:+"--socket=$1"} 2>/dev/null | "# + methodNames
+  }
+
+  /// The names of methods out of their descriptions; what else has a name there has no right.
+  private static let methodNames =
+    #"sed 's/"name":/\n&/g' | sed -n 's/^"name":"\([a-z._]*\)","summary":.*"x-right":.*/\1/p'"#
 
   /// The elements of the answer's array: what a shell takes as it is.
   private static let configuredNames =
@@ -319,32 +276,43 @@ enum Completion {
     #"-e 's,.*"upstream":"\([A-Za-z0-9_.-]*\)".*,\1,p' -e t -e 's,.*"url":"\([A-Za-z0-9_.~:/%+-]*\)".*,\1,p'"#
 
   /// Which operand of a command is an upstream, the first being 0; nil where none is.
-  private static func upstreamPlace(_ command: CommandSpecification) -> Int? {
-    let operands = command.operands.split(separator: " ").map { $0.filter { $0 != "[" && $0 != "]" } }
-    return operands.firstIndex(of: "URL") ?? operands.firstIndex(of: "UPSTREAM")
+  static func upstreamPlace(_ command: CommandSpecification) -> Int? {
+    operands(command).firstIndex(of: "URL") ?? operands(command).firstIndex(of: "UPSTREAM")
+  }
+
+  /// Which operand is the name of a file.
+  static func filePlace(_ command: CommandSpecification) -> Int? { operands(command).firstIndex(of: "FILE") }
+
+  /// Which operand is the name of a method of the daemon.
+  static func methodPlace(_ command: CommandSpecification) -> Int? {
+    operands(command).firstIndex(of: "METHOD")
+  }
+
+  private static func operands(_ command: CommandSpecification) -> [String] {
+    command.operands.split(separator: " ").map { $0.filter { $0 != "[" && $0 != "]" } }
   }
 
   /// Which operand of a command is the name of an event that a server has sent, and whether others follow; nil where
   /// none is.
-  private static func eventPlace(_ command: CommandSpecification) -> (first: Int, isRepeated: Bool)? {
-    let operands = command.operands.split(separator: " ").map { $0.filter { $0 != "[" && $0 != "]" } }
+  static func eventPlace(_ command: CommandSpecification) -> (first: Int, isRepeated: Bool)? {
+    let operands = Self.operands(command)
     guard upstreamPlace(command) == 0, let place = operands.firstIndex(where: { $0.hasPrefix("EVENT") }) else {
       return nil
     }
     return (place, operands[place].hasSuffix("…"))
   }
 
-  private static var commands: String { CommandTable.specifications.map(\.name.rawValue).joined(separator: " ") }
+  static var commands: String { CommandTable.specifications.map(\.name.rawValue).joined(separator: " ") }
 
   /// Every way to write an option that has a value, with one command at least.
-  private static var valued: [String] {
+  static var valued: [String] {
     let options = OptionSpecification.common + CommandTable.specifications.flatMap(\.options)
     var seen: Set<String> = []
     return options.filter { $0.value != nil }.flatMap(forms).filter { seen.insert($0).inserted }
   }
 
   /// The commands with which one of those has none, as `subscribe --state`.
-  private static var flags: [String] {
+  static var flags: [String] {
     let valued = Set(valued)
     return CommandTable.specifications.flatMap { command in
       command.allOptions.filter { $0.value == nil }.flatMap(forms).filter { valued.contains($0) }
@@ -352,11 +320,11 @@ enum Completion {
     }
   }
 
-  private static func forms(_ option: OptionSpecification) -> [String] {
+  static func forms(_ option: OptionSpecification) -> [String] {
     ["--\(option.name.rawValue)"] + (option.short.map { ["-\($0)"] } ?? [])
   }
 
-  private static func words(_ options: [OptionSpecification]) -> String {
+  static func words(_ options: [OptionSpecification]) -> String {
     options.map { "--\($0.name.rawValue)" }.joined(separator: " ")
   }
 

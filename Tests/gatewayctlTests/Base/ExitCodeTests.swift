@@ -102,7 +102,8 @@ import Testing
 
   @Test(arguments: [
     (#""args":["it costs 5; `url` unknown",{"have":3.0}],"kwargs":{}"#, #": it costs 5; `url` unknown, {"have":3.0}"#),
-    (#""args":["a\u0041"],"kwargs":{"k":"\u0042"}"#, #": aA, {"k":"\u0042"}"#), (#""args":[]"#, "."), (#""args":[""]"#, "."),
+    (#""args":["a\u0041"],"kwargs":{"k":"\u0042"}"#, #": aA, {"k":"\u0042"}"#), (#""args":[]"#, "."),
+    (#""args":[""]"#, "."),
     (#""limit":100,"size":200"#, "."),
   ])
   func anErrorOfTheApplicationIsShownWithItsWords(_ members: String, _ words: String) throws {
