@@ -7,11 +7,11 @@ enum ServeCommand: Subcommand {
     summary: "answer a server's requests with a command",
     details: [
       "For each event whose server waits for an acknowledgement, runs CMD with the event's arguments, a JSON array, on "
-        + "its standard input. What CMD prints, one JSON value, is sent back as the acknowledgement's one argument; "
-        + "nothing printed acknowledges without arguments. CMD is run directly, not by a shell, and finds GATEWAY_EVENT, "
-        + "GATEWAY_SEQ, GATEWAY_EPOCH, GATEWAY_TIME and GATEWAY_URL in its environment. If CMD fails or prints "
-        + "something else, that is reported on stderr, and the server is answered with an error where the upstream has "
-        + "such, as WAMP does; elsewhere it gets no answer.",
+        + "its standard input. What CMD prints, one JSON value (text in quotes, as 'jq -Rs .' prints it), is sent back "
+        + "as the acknowledgement's one argument; nothing printed acknowledges without arguments. CMD is run directly, "
+        + "not by a shell, and finds GATEWAY_EVENT, GATEWAY_SEQ, GATEWAY_EPOCH, GATEWAY_TIME and GATEWAY_URL in its "
+        + "environment. If CMD fails or prints something else, that is reported on stderr, and the server is answered "
+        + "with an error where the upstream has such, as WAMP does; elsewhere it gets no answer.",
       CommandSpecification.urlExplained,
     ],
     options: OptionSpecification.ofURL + [
@@ -26,7 +26,8 @@ enum ServeCommand: Subcommand {
     ],
     examples: [
       .init(
-        "Tell the server this machine's load", "gatewayctl serve https://fleet.example load -- cut -c 1-4 /proc/loadavg"
+        "Tell the server this machine's load",
+        "gatewayctl serve https://fleet.example load -- cut -d ' ' -f 1 /proc/loadavg"
       ),
       .init("Answer with a script", "gatewayctl serve --parallel 4 fleet inventory -- /usr/local/bin/inventory"),
     ],
@@ -127,7 +128,8 @@ final class AnsweringConsumer: EventConsumer {
   /// What the command printed, as the array of the acknowledgement's arguments.
   private func arguments(in printed: [UInt8]) throws(Failure) -> [UInt8] {
     guard printed.contains(where: { ![0x20, 0x09, 0x0a, 0x0d].contains($0) }) else { return Self.noArguments }
-    let value = try PayloadArguments.json(printed, named: "what it printed", advice: "one JSON value is needed")
+    let value = try PayloadArguments.json(
+      printed, named: "what it printed", advice: "one JSON value is needed, text in quotes, as 'jq -Rs .' prints it")
     guard printsArray else { return [UInt8(ascii: "[")] + value + [UInt8(ascii: "]")] }
     guard value.first == UInt8(ascii: "[") else { throw Failure(.badInput, "with --args it has to print a JSON array") }
     return value
