@@ -7,7 +7,12 @@ set -eu
 
 upstream=${1:?usage: any-server.sh UPSTREAM, a name in the configuration of gatewayd}
 events=$(mktemp)
-trap 'rm -f "$events"' EXIT
+listener=
+trap '[ -z "$listener" ] || kill "$listener" 2>/dev/null || :; rm -f "$events"' EXIT
+# Not every shell does that at a signal by itself.
+trap 'exit 129' HUP
+trap 'exit 130' INT
+trap 'exit 143' TERM
 
 # Listen in the background, and go on once the subscription lives.
 gatewayctl subscribe --state -n 1 --for 10s "$upstream" said >"$events" &
@@ -19,6 +24,7 @@ done
 
 gatewayctl send --delivery sent -q "$upstream" say hello
 wait "$listener"
+listener=
 grep '"event":"said"' "$events" | sed 's/.*"args":\(\[[^]]*\]\).*/said \1/'
 
 printf 'echo '

@@ -11,16 +11,16 @@ set -eu
 url=${1:?usage: home-assistant.sh URL TOKENFILE}
 tokenfile=${2:?which file has the token?}
 
-# The words of a command line are seen by everybody on the machine, so that the login is a file, too.
-login=$(mktemp)
-trap 'rm -f "$login"' EXIT
-jq -R '["message", {type: "auth", access_token: .}]' "$tokenfile" >"$login"
+# The words of a command line are seen by everybody on the machine, what goes to standard input is not; and a file of
+# the login would be left behind by a signal.
+login=$(jq -R '["message", {type: "auth", access_token: .}]' "$tokenfile")
 
 # Nothing undoes a login. The order has a number, by which Home Assistant knows it again; a program that asks for other
 # events on the same connection takes a higher one.
-gatewayctl subscribe --args-only \
-  --enter "@$login" --leave null \
-  --enter '["message", {"id": 1, "type": "subscribe_events", "event_type": "state_changed"}]' \
-  --leave '["message", {"id": 2, "type": "unsubscribe_events", "subscription": 1}]' \
-  "$url" |
+printf '%s\n' "$login" |
+  gatewayctl subscribe --args-only \
+    --enter @/dev/stdin --leave null \
+    --enter '["message", {"id": 1, "type": "subscribe_events", "event_type": "state_changed"}]' \
+    --leave '["message", {"id": 2, "type": "unsubscribe_events", "subscription": 1}]' \
+    "$url" |
   jq -r --unbuffered '.[0] | select(.type == "event").event.data | "\(.entity_id) \(.new_state.state)"'

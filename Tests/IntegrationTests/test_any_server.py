@@ -1,10 +1,12 @@
 """The same program against every kind of server: only the upstream's configuration differs."""
 
 import os
+import signal
 
 import pytest
 
 from lines_server import AUTH, PROFILE, LinesServer
+from patience import within
 from programs import GATEWAYCTL, ROOT
 
 SCRIPT = ROOT / "examples" / "any-server.sh"
@@ -25,6 +27,19 @@ async def servers_of_kinds(chat, crossbar):
         "lines": ({"url": lines.url, "auth": AUTH, "lines": PROFILE}, "error 1"),
     }
     await lines.close()
+
+
+@pytest.mark.parametrize("number, code", [(signal.SIGTERM, 143), (signal.SIGINT, 130), (signal.SIGHUP, 129)])
+async def test_the_script_leaves_no_file_where_a_signal_ends_it(daemons, folder, start_command, number, code):
+    daemon = await daemons({"upstream": {"chat": {"url": "http://127.0.0.1:1"}}})
+    path = f"{GATEWAYCTL.parent}:{os.environ['PATH']}"
+    running = await start_command("dash", SCRIPT, "chat", env={
+        "GATEWAYD_SOCKET": daemon.socket, "PATH": path, "TMPDIR": folder})
+    await daemon.until(lambda status: any(one["subscriptions"] for one in status["connections"]), "the listener")
+    (file,) = folder.glob("tmp.*")
+    running.process.send_signal(number)
+    await within(running.process.wait(), "the end of the script")
+    assert running.process.returncode == code and not file.exists()
 
 
 @pytest.mark.parametrize("kind", ["socketio", "wamp", "lines"])

@@ -251,6 +251,17 @@ async def test_the_token_of_a_home_assistant_is_on_no_command_line(daemons, star
     assert not any(TOKEN.encode() in line for line in lines)
 
 
+async def test_the_token_of_a_home_assistant_is_left_in_no_file(daemons, started, folder, start_command):
+    home = await started(HomeAssistant())
+    token, temporary = folder / "token", folder / "temporary"
+    token.write_text(TOKEN + "\n")
+    temporary.mkdir()
+    environment = {"GATEWAYD_SOCKET": (await daemons()).socket, "PATH": PATH, "TMPDIR": temporary}
+    await start_command("dash", EXAMPLES / "home-assistant.sh", home.url, token, env=environment)
+    await home.until_ordered("state_changed")
+    assert list(temporary.iterdir()) == []
+
+
 # two-hundred-loops.sh
 
 

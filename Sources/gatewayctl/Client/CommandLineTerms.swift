@@ -5,6 +5,8 @@ enum CommandLineTerms {
   /// The sentence in words of the command line. What is no name of a param stays.
   static func of(_ message: String) -> String {
     var text = message
+    // What the sentence says to programs beside it.
+    text = text.replacing("by --namespace, or by the param `namespace`", by: "by --namespace")
     for (member, word) in members { text = text.replacing("options.\(member)", by: word) }
     for verb in OutboxVerb.allCases {
       for mark in ["'", "`"] {
@@ -52,7 +54,8 @@ enum CommandLineTerms {
   private static let words: [(String, String)] =
     [
       ("url", "URL"), ("upstream", "URL"), ("event", "EVENT"), ("events", "EVENT"), ("args", "ARG"), ("ids", "ID"),
-      ("states", "--state"), ("headers", "--header"), ("options", "settings for the URL"),
+      ("states", "--state"), ("headers", "--header"),
+      ("options", "an option for the server (--path, --header, --query, --cacert, --insecure)"),
     ]
     + OptionName.allCases.map { option in
       (String(option.rawValue.map { $0 == "-" ? "_" : $0 }), "--\(option.rawValue)")

@@ -45,9 +45,9 @@ enum ReloadCommand: Subcommand {
       .configurationInvalid, "the configuration has \(count); correct it, the old one stays in force until then")
   }
 
-  /// `file:line: message`.
+  /// `file:line: message`; what is wrong with a file as a whole has the line 0, which is not said.
   private static func describe(_ problem: JSONValue) -> String {
-    let line = problem["line"]?.integerValue.map { ":\($0)" } ?? ""
+    let line = problem["line"]?.integerValue.map { $0 > 0 ? ":\($0)" : "" } ?? ""
     let place = problem["file"]?.stringValue.map { "\($0)\(line): " } ?? ""
     return place + (problem["message"]?.stringValue ?? problem.stringValue ?? problem.text)
   }

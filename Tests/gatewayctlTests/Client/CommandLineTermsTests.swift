@@ -15,6 +15,11 @@ import Testing
       (#""send" needs the param "url"."#, "send needs URL."),
       ("take some back with `outbox.cancel`, or wait.", "take some back with 'outbox cancel', or wait."),
       ("'outbox.cancel' takes it back.", "'outbox cancel' takes it back."),
+      ("name it: by --namespace, or by the param `namespace`.", "name it: by --namespace."),
+      (
+        "`options` is not allowed here: leave it out.",
+        "an option for the server (--path, --header, --query, --cacert, --insecure) is not allowed here: leave it out."
+      ),
       (#"No upstream is called 'retries'; give a configured name, or a URL."#, nil),
       (#"The server refused "event" and "url"."#, nil),
     ] as [(String, String?)])

@@ -237,6 +237,12 @@ import Testing
         gatewayctl: the configuration has 2 mistakes; correct it, the old one stays in force until then
 
         """)
+    let missing = try run(["--json", "reload"]) { client in
+      client.fail(
+        try client.call("reload"), .invalidParams, "The new configuration has a problem.",
+        data: #","problems":[{"file":"/etc/a.toml","line":0,"message":"does not exist"}]"#)
+    }
+    #expect(missing.errors.hasPrefix("gatewayctl: /etc/a.toml: does not exist\n"), "\(missing)")
     let good = try run(["reload"]) { $0.reply(try $0.call("reload"), #"{"changed":["log"]}"#) }
     #expect(good == .init(status: 0, output: #"{"changed":["log"]}"# + "\n", errors: ""))
     let back = try run(["reload"]) { $0.reply(try $0.call("reload"), #"{"changed":["[fleet]"]}"#) }
