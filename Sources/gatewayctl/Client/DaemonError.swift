@@ -74,13 +74,21 @@ extension DaemonError {
     return "check the credentials, and the URL, whose path is the namespace; \(doctor)"
   }
 
+  /// What to do where the upstream is down; `otherwise` is what helps with any reason.
+  private func advice(forOutage otherwise: String) -> String {
+    let advice = OutageAdvice.of(
+      data["reason"]?.stringValue, data["detail"]?.stringValue, isURL: data["upstream"]?.stringValue == nil)
+    return switch advice {
+    case .certificate: OutageAdvice.certificate.rawValue
+    case .plainWebSocket: "\(OutageAdvice.plainWebSocket.rawValue); \(otherwise)"
+    case nil: otherwise
+    }
+  }
+
   /// What to do, for errors whose message, in those words, only says what happened.
   private func advice(for words: String, _ readsJournal: Bool) -> String? {
     switch kind?.end.advice {
-    case .outage(let otherwise):
-      OutageAdvice.of(
-        data["reason"]?.stringValue, data["detail"]?.stringValue, isURL: data["upstream"]?.stringValue == nil)
-        ?? otherwise
+    case .outage(let otherwise): advice(forOutage: otherwise)
     case .text(let text): text
     case .credentials: adviceForRefusal
     case .log:
@@ -98,7 +106,7 @@ extension DaemonError {
 private enum Advice {
   case nothing
   case text(String)
-  /// What the outage's own reason says; the text where that says nothing.
+  /// What the outage's own reason says; the text where that says nothing, or too little.
   case outage(otherwise: String)
   /// Look at what the server was given.
   case credentials

@@ -1,16 +1,17 @@
 import GatewayCore
 
 /// What to do where words of the command line, or the URL, are likely to be what is wrong.
-enum OutageAdvice {
+enum OutageAdvice: String {
+  case certificate = "--cacert FILE names the authority to trust, if it is one of your own"
+  /// Only perhaps: a server of Socket.IO may hang.
+  case plainWebSocket = "for a plain WebSocket write raw+ws:// in the URL, with TLS raw+wss://"
+
   /// `reason` and `detail` are the daemon's.
   /// - Parameter isURL: the user has chosen the server by its URL, and may say more of it.
-  static func of(_ reason: String?, _ detail: String?, isURL: Bool) -> String? {
+  static func of(_ reason: String?, _ detail: String?, isURL: Bool) -> OutageAdvice? {
     guard let reason, let detail else { return nil }
-    if isURL, reason == "tls", detail.contains(text: "the certificate of ") {
-      return "--cacert FILE names the authority to trust, if it is one of your own"
-    }
-    guard signsOfPlainWebSocket.contains(where: { detail.contains(text: $0) }) else { return nil }
-    return "for a plain WebSocket write raw+ws:// in the URL, with TLS raw+wss://"
+    if isURL, reason == "tls", detail.contains(text: "the certificate of ") { return .certificate }
+    return signsOfPlainWebSocket.contains { detail.contains(text: $0) } ? .plainWebSocket : nil
   }
 
   /// What the daemon says of a WebSocket whose server speaks first, and of one whose server waits.
@@ -44,7 +45,7 @@ struct UpstreamOutages {
     let word = state == "created" ? "connecting" : state
     let advice = OutageAdvice.of(reason, detail, isURL: upstream.contains(text: "://"))
     let text =
-      "\(upstream) is \(word)\(why.isEmpty ? "" : ": \(why)")\(advice.map { "; \($0)" } ?? "")\(next ?? "")"
+      "\(upstream) is \(word)\(why.isEmpty ? "" : ": \(why)")\(advice.map { "; \($0.rawValue)" } ?? "")\(next ?? "")"
     return Sentence(text: text, isNew: isNews(state, reason))
   }
 
