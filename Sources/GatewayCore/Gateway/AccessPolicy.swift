@@ -103,6 +103,22 @@ struct AccessPolicy: Equatable, Sendable {
       }, of: deciding.rules)
   }
 
+  // MARK: - What another rule would change
+
+  /// Whether no rule covers an upstream, so that the first one takes it from everybody else.
+  func isOpen(_ upstream: String) -> Bool { deciding(upstream).rules.isEmpty }
+
+  /// The same of any of them, and of ad-hoc ones where they are allowed or where nothing is configured.
+  var leavesSomeOpen: Bool {
+    unbound.rules.isEmpty && (adhoc || covering.isEmpty || covering.values.contains { $0.rules.isEmpty })
+  }
+
+  /// Whether a rule tells `request` from `send` there; nil stands for an ad-hoc upstream.
+  func namesRequest(_ upstream: String?) -> Bool { deciding(upstream).namesRequest }
+
+  /// Whether there is any rule.
+  var hasRules: Bool { !rules.isEmpty }
+
   // MARK: - What is not about one place
 
   /// Everything that a user may do with at least some of an upstream; nil stands for an ad-hoc one.
@@ -177,6 +193,17 @@ struct AccessAnswer {
   fileprivate init(_ grounds: [Ground]) {
     self.grounds = grounds
     permit = grounds.reduce(.all) { $0.and($1.permit) }
+  }
+
+  /// The upstreams whose own rules do not allow it, with that event or with any; nil stands for ad-hoc ones.
+  func lacking(_ event: String?) -> [String?] {
+    grounds.flatMap { (ground) -> [String?] in
+      guard !ground.permit.allows(event) else { return [] }
+      switch ground {
+      case .owner, .closed: return []
+      case .open(let name, _), .rules(let name, _, _): return [name]
+      }
+    }
   }
 
   /// Whether it is allowed with an event of that name, or with any event at all.

@@ -191,7 +191,14 @@ final class Caller {
     _ verb: AccessVerb, _ specification: UpstreamSpecification, _ place: AccessPlace, event: String? = nil,
     naming target: CallTarget? = nil
   ) -> LocalError {
-    .denied(verb, specification, place, event: event) { mayKnow($0) || target?.name == .upstream($0) }
+    .denied(verb, specification, place, event: event, to: identity, by: gateway.upstreams.access) {
+      mayKnow($0) || target?.name == .upstream($0)
+    }
+  }
+
+  /// The same of a right that is for no single upstream, or for the one of that name.
+  func denied(_ verb: AccessVerb, on upstream: String?) -> LocalError {
+    .denied(verb, on: upstream, by: gateway.upstreams.access)
   }
 
   /// Throws unless it may do that, with that event or with any, where the connection is there already: its URL may have
@@ -264,12 +271,12 @@ final class Caller {
 
   /// Throws unless it may ask what concerns the whole daemon.
   func demandAdministrator() throws(LocalError) {
-    guard isAdministrator else { throw .denied(.admin, on: nil) }
+    guard isAdministrator else { throw denied(.admin, on: nil) }
   }
 
   /// Throws unless it may send to any upstream at all.
   func demandSending() throws(LocalError) {
-    guard gateway.upstreams.access.generalRights(identity).contains(.send) else { throw .denied(.send, on: nil) }
+    guard gateway.upstreams.access.generalRights(identity).contains(.send) else { throw denied(.send, on: nil) }
   }
 
   /// Throws unless it may see anything at all; what is shown is another matter.
@@ -278,7 +285,7 @@ final class Caller {
     if access.generalRights(identity).contains(.status) { return }
     let names = gateway.configuration.upstreams.keys
     guard names.contains(where: { access.verbs(upstream: $0, for: identity).contains(.status) }) else {
-      throw .denied(.status, on: nil)
+      throw denied(.status, on: nil)
     }
   }
 

@@ -4,50 +4,6 @@ extension LocalError {
     LocalError(.draining, "The gateway is draining and takes nothing new until it is restarted.")
   }
 
-  /// A right is missing that is for no single upstream, or for the one of that name.
-  static func denied(_ verb: AccessVerb, on upstream: String?) -> LocalError {
-    denied(
-      verb, upstream.map { " on '\($0)'" } ?? "", about: upstream.map { "upstream = [\($0.tomlString)]" }, event: nil)
-  }
-
-  /// A right on an upstream is missing, or on an event of it. `isKnown`: of which configured upstreams the program may
-  /// hear the names.
-  static func denied(
-    _ verb: AccessVerb, _ specification: UpstreamSpecification, _ place: AccessPlace, event: String? = nil,
-    isKnown: (String) -> Bool
-  ) -> LocalError {
-    let name = place.name ?? specification.name
-    let isHidden = name.map { !isKnown($0) } ?? false
-    var words = event.map { " on the event \($0.shortened(to: 64).tomlString)" } ?? ""
-    words += event == nil ? " on " : " of "
-    words += isHidden ? "an upstream that this user may not use" : "'\(name ?? specification.url.redacted)'"
-    if let namespace = place.namespace, namespace != "/" {
-      words += ", namespace \(namespace.shortened(to: 64).tomlString)"
-    }
-    var about = name.map { "upstream = [\($0.tomlString)]" }
-    if isHidden { about = "that `upstream`" }
-    if place.scope == .adhoc, !(place.neighbours + place.strangers).isEmpty {
-      words += ", which is on the server of a configured upstream, whose rules hold as well"
-      // A rule without it would be about every upstream, and take the others from everybody else.
-      about = "that `upstream`"
-    }
-    var error = denied(verb, words, about: about, event: event)
-    if let event { error.facts.append(.init("event", .string(event))) }
-    if let namespace = place.namespace { error.facts.append(.init("namespace", .string(namespace))) }
-    return error
-  }
-
-  private static func denied(_ verb: AccessVerb, _ words: String, about: String?, event: String?) -> LocalError {
-    var members = about.map { [$0] } ?? []
-    if let event { members.append("events = [\(event.shortened(to: 64).tomlString)]") }
-    members.append("allow = [\(verb.rawValue.tomlString)]")
-    return LocalError(
-      .permissionDenied,
-      "This needs the right '\(verb.rawValue)'\(words); ask the administrator for an [[access]] rule with "
-        + members.joined(separator: ", ") + ".",
-      [.init("need", .string(verb.rawValue))])
-  }
-
   /// An order that the state of the connection does not allow, or its use.
   init(_ transition: IllegalTransition) {
     self.init(

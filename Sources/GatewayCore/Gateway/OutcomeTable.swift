@@ -97,7 +97,7 @@ extension LocalError {
         "\(Self.writing(connection)), but the link broke before the acknowledgement: whether it arrived is unknown.",
         [.init("reason", .string(failure.reason.rawValue)), .init("detail", .string(failure.detail))])
     case .notStored(let problem): self.init(outbox: problem)
-    case .denied: self = .denied(.send, on: nil)
+    case .denied: self = .denied(.send, on: nil, by: nil)
     case .replaced:
       self.init(
         .cancelled, "A newer send with the same `coalesce` took its place in the queue: it was not sent.",

@@ -77,7 +77,7 @@ extension OutboxSelection {
     // The right comes first, also where the call has nothing to do with an entry any more.
     if let first = named.first(where: { !filter.hasRight(on: $0) }) {
       let name = session.gateway.upstreams.resolver.place(of: first.entry.target).name
-      throw .denied(verb, on: name.flatMap { session.caller.mayKnow($0) ? $0 : nil })
+      throw session.caller.denied(verb, on: name.flatMap { session.caller.mayKnow($0) ? $0 : nil })
     }
     let found = named.filter { states?.contains($0.entry.state) ?? true && isEligible($0) }
     return choice(OutboxSearch(relay.outbox, found: found, limit: limit))
@@ -144,7 +144,7 @@ private final class EntryFilter {
       target.namespace.map {
         session.gateway.upstreams.resolver.rules(of: OutboxTarget(name: .upstream(name), namespace: $0))
       } ?? AccessPlace(.upstream(name), namespace: nil)
-    guard session.caller.may(verb, place) else { throw .denied(verb, on: name) }
+    guard session.caller.may(verb, place) else { throw session.caller.denied(verb, on: name) }
     return ([.upstream(name)], target.namespace, nil)
   }
 
