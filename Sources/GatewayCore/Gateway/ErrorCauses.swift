@@ -331,9 +331,20 @@ extension LocalError {
   }
 
   init(_ problems: ConfigurationProblems) {
+    let first = problems.all.first.map { " First: \($0)" } ?? ""
+    self.init(
+      .invalidParams,
+      "The new configuration has \(problems.all.count) problem(s); the old one stays in force.\(first)",
+      [.init("problems", .raw(ConfigurationProblem.list(problems.all)))])
+  }
+}
+
+extension ConfigurationProblem {
+  /// A JSON array with the file, line and message of each.
+  static func list(_ problems: [ConfigurationProblem]) -> [UInt8] {
     var list = JSONWriter()
     list.beginArray()
-    for problem in problems.all {
+    for problem in problems {
       list.object {
         $0.member("file", problem.file)
         $0.member("line", problem.line)
@@ -341,10 +352,6 @@ extension LocalError {
       }
     }
     list.endArray()
-    let first = problems.all.first.map { " First: \($0)" } ?? ""
-    self.init(
-      .invalidParams,
-      "The new configuration has \(problems.all.count) problem(s); the old one stays in force.\(first)",
-      [.init("problems", .raw(list.bytes))])
+    return list.bytes
   }
 }

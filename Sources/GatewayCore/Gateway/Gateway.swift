@@ -244,6 +244,9 @@ public final class Gateway {
     }
   }
 
+  /// What was found when the configuration was read last that is no mistake and hardly meant.
+  var configurationWarnings: [ConfigurationProblem] { seams.loader.warnings }
+
   /// The settings in force that are used from the next start of the daemon on.
   var needsRestart: [String] { StartSettings(configuration).differences(from: startSettings) }
 

@@ -7,7 +7,7 @@ enum ReloadCommand: Subcommand {
     summary: "make the daemon read its configuration again",
     details: [
       "Returns when the new configuration is in force. If it is invalid every mistake is reported, the old one stays, "
-        + "and the exit code is 78. Needs the right 'admin'."
+        + "and the exit code is 78. What is valid and hardly meant is a warning. Needs the right 'admin'."
     ],
     examples: [.init("After editing", "gatewayctl reload")])
 
@@ -28,6 +28,10 @@ enum ReloadCommand: Subcommand {
         context.diagnostics.error(
           "\(waiting.joined(separator: ", ")) \(verb) used from the next start of the daemon on; restart it")
       }
+      for warning in RawJSONObject(result)?.elements("warnings") ?? [] {
+        guard let warning = try? JSONValue.parse(warning.span.bytes) else { continue }
+        context.diagnostics.error(describe(warning, as: "warning: "))
+      }
       return .done
     case .failure(let error) where error.kind == .invalidParams:
       throw invalid(error, context.diagnostics)
@@ -45,11 +49,12 @@ enum ReloadCommand: Subcommand {
       .configurationInvalid, "the configuration has \(count); correct it, the old one stays in force until then")
   }
 
-  /// `file:line: message`; what is wrong with a file as a whole has the line 0, which is not said.
-  private static func describe(_ problem: JSONValue) -> String {
+  /// `file:line: message`, with what kind of message it is; what is wrong with a file as a whole has the line 0, which is
+  /// not said.
+  private static func describe(_ problem: JSONValue, as kind: String = "") -> String {
     let line = problem["line"]?.integerValue.map { $0 > 0 ? ":\($0)" : "" } ?? ""
     let place = problem["file"]?.stringValue.map { "\($0)\(line): " } ?? ""
-    return place + (problem["message"]?.stringValue ?? problem.stringValue ?? problem.text)
+    return place + kind + (problem["message"]?.stringValue ?? problem.stringValue ?? problem.text)
   }
 
 }

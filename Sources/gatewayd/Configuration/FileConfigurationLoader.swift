@@ -5,7 +5,6 @@ final class FileConfigurationLoader: ConfigurationLoader {
   private let files: ConfigurationFiles
   private let lookups: any ConfigurationLookups
   private let urls: any URLReader
-  /// What the last `load` found worth mentioning that is no mistake.
   private(set) var warnings: [ConfigurationProblem] = []
   /// The files that the last `load` read, in order.
   private(set) var read: [String] = []
@@ -25,7 +24,7 @@ final class FileConfigurationLoader: ConfigurationLoader {
     case .success(let paths): for path in paths { add(path, isRequired: true, to: &builder) }
     case .failure(let problem): builder.add(problem)
     }
-    return builder.build()
+    return builder.build { warnings.append($0) }
   }
 
   private func add(_ path: String, isRequired: Bool, to builder: inout ConfigurationBuilder) {
@@ -71,4 +70,6 @@ final class AnnouncedLoader: ConfigurationLoader {
     notifier.reloading()
     return loader.load()
   }
+
+  var warnings: [ConfigurationProblem] { loader.warnings }
 }

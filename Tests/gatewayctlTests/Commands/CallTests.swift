@@ -254,6 +254,9 @@ import Testing
         gatewayctl: socket.mode, fleet.grace are used from the next start of the daemon on; restart it
 
         """)
+    let warned = #"{"changed":["[access]"],"warnings":[{"file":"/etc/a.toml","line":3,"message":"one"}]}"#
+    let doubtful = try run(["reload"]) { $0.reply(try $0.call("reload"), warned) }
+    #expect(doubtful == .init(status: 0, output: warned + "\n", errors: "gatewayctl: /etc/a.toml:3: warning: one\n"))
   }
 
   @Test func listsAreOneObjectPerLine() throws {

@@ -131,6 +131,42 @@ final class ConfigurationFilesTests {
     #expect(check.isValid)
   }
 
+  /// What the check warns of with an upstream `chat`, an upstream `news` and these rules.
+  private func warnings(_ rules: String, adhoc: Bool = true) throws -> [String] {
+    try write(
+      "gatewayd.toml",
+      "defaults.adhoc = \(adhoc)\n[upstream.chat]\nurl = \"http://h\"\n[upstream.news]\nurl = \"http://n\"\n" + rules)
+    let loader = loader()
+    _ = try loader.load().get()
+    return loader.warnings.map { "\($0.line) \($0.message)" }
+  }
+
+  @Test(arguments: [
+    ("", #""chat", "news", upstreams by URL"#, 6),
+    ("[[access]]\nuser = \"ann\"\nupstream = [\"c*\"]\nallow = [\"send\"]\n", #""news", upstreams by URL"#, 10),
+  ]) func aRuleForAnAdministratorThatTakesEverythingFromEverybodyElseIsAWarning(
+    _ others: String, _ closed: String, _ line: Int
+  ) throws {
+    #expect(
+      try warnings(others + "[[access]]\nuser = \"ann\"\nallow = [\"admin\"]\n") == [
+        "\(line) access lets nobody but root use \(closed): the rules for that allow \"admin\" alone; whoever is to use it needs a rule too, such as allow = [\"status\", \"subscribe\", \"send\"]"
+      ])
+  }
+
+  @Test(arguments: [
+    "[[access]]\ngroup = \"ops\"\nallow = [\"admin\"]\n[[access]]\ngroup = \"gateway\"\nallow = [\"send\"]",
+    "[[access]]\ngroup = \"ops\"\nallow = [\"admin\", \"status\"]",
+    "[[access]]\nuser = \"ann\"\nupstream = [\"chat\"]\nallow = [\"request\"]",
+  ]) func rulesThatLetSomebodyUseWhatTheyCoverAreNoWarning(_ rules: String) throws {
+    #expect(try warnings(rules) == [])
+  }
+
+  @Test func anAdministratorOfUpstreamsThatOthersUseIsNoWarningWhereURLsAreOff() throws {
+    let rules =
+      "[[access]]\nuser = \"ann\"\nupstream = [\"*\"]\nallow = [\"send\"]\n[[access]]\nuser = \"ann\"\nallow = [\"admin\"]"
+    #expect(try warnings(rules, adhoc: false) == [])
+  }
+
   @Test(
     arguments: [
       (

@@ -5,9 +5,12 @@ struct AccessReader {
   let lookups: any ConfigurationLookups
   let notes: ProblemNotes
 
+  /// A rule, and where it stands.
+  typealias PlacedRule = (rule: AccessRule, place: Place)
+
   /// The rules of all files in their order; what is wrong with one is noted, and the rule left out.
-  func read(_ roots: [(file: Int, entries: [ConfigurationEntry])]) -> [AccessRule] {
-    var rules: [AccessRule] = []
+  func read(_ roots: [(file: Int, entries: [ConfigurationEntry])]) -> [PlacedRule] {
+    var rules: [PlacedRule] = []
     var number = 0
     for (file, entries) in roots {
       guard let access = entries.first(where: { $0.key == "access" }) else { continue }
@@ -23,9 +26,8 @@ struct AccessReader {
           notes.note(SettingFindings(expected: "a table", found: element), about: "access", file: file)
           continue
         }
-        if let rule = rule(members, number: number, at: Place(file: file, position: element.position)) {
-          rules.append(rule)
-        }
+        let place = Place(file: file, position: element.position)
+        if let rule = rule(members, number: number, at: place) { rules.append((rule, place)) }
       }
     }
     return rules

@@ -22,8 +22,11 @@ public struct ConfigurationBuilder {
   public mutating func add(_ problem: ConfigurationProblem) { unread.append((index(of: problem.file), problem)) }
 
   /// The configuration, or every problem of every file, in the order of files and lines.
-  public func build() -> Result<Configuration, ConfigurationProblems> {
-    let notes = ProblemNotes(files: files)
+  /// - Parameter warn: called with what a valid configuration says and hardly means.
+  public func build(
+    warn: (ConfigurationProblem) -> Void = { _ in }
+  ) -> Result<Configuration, ConfigurationProblems> {
+    let (notes, warnings) = (ProblemNotes(files: files), ProblemNotes(files: files))
     var configuration = Configuration()
     let origins = readTables(into: &configuration, noting: notes)
     let roots = trees.map { (file: $0.file, entries: $0.tree.root.entries ?? []) }
@@ -31,7 +34,11 @@ public struct ConfigurationBuilder {
       defaults: configuration.defaults, lookups: lookups, urls: urls, kinds: kinds,
       hasFleet: origins["fleet.name"] != nil, notes: notes)
     let names = upstreams.read(roots, into: &configuration)
-    configuration.access = AccessReader(upstreams: names, lookups: lookups, notes: notes).read(roots)
+    let rules = AccessReader(upstreams: names, lookups: lookups, notes: notes).read(roots)
+    configuration.access = rules.map(\.rule)
+    AccessRulesCheck(
+      rules: rules, upstreams: configuration.upstreams.keys.sorted(), adhoc: configuration.adhoc
+    ).note(warnings)
     configuration.quotas.groups = QuotaReader(lookups: lookups, notes: notes).read(roots)
     let problems = (unread + notes.problems).enumerated().sorted {
       ($0.element.file, $0.offset) < ($1.element.file, $1.offset)
@@ -39,6 +46,7 @@ public struct ConfigurationBuilder {
     guard problems.isEmpty else {
       return .failure(ConfigurationProblems(problems.map(\.element.problem) + notes.rest))
     }
+    warnings.problems.forEach { warn($0.problem) }
     return .success(configuration)
   }
 
@@ -105,6 +113,13 @@ public protocol ConfigurationLoader: AnyObject {
   /// A complete configuration, or everything that is wrong with it. May block for as long as reading files and looking
   /// up accounts takes.
   func load() -> Result<Configuration, ConfigurationProblems>
+  /// What the last `load` found worth mentioning that is no mistake.
+  var warnings: [ConfigurationProblem] { get }
+}
+
+extension ConfigurationLoader {
+  /// None.
+  public var warnings: [ConfigurationProblem] { [] }
 }
 
 /// What a configuration refers to and only the machine knows.

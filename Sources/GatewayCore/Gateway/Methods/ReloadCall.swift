@@ -7,6 +7,10 @@ struct ReloadCall: LocalCall {
       .sometimes(
         "restart", .list(.text), "Settings that are used from the next start of the daemon on; not there without any."),
       .sometimes("takes_links", .boolean, "This host had left its fleet's links to others, and takes them again."),
+      .sometimes(
+        "warnings",
+        .list(.object([.always("file", .text), .always("line", .count), .always("message", .text)])),
+        "What the configuration says that is no mistake and hardly meant; not there without any."),
     ]))
 
   func perform(in session: LocalSession, _ id: RequestID?) throws(LocalError) {
@@ -28,9 +32,15 @@ struct ReloadCall: LocalCall {
           waiting.forEach { out.string($0) }
           out.endArray()
         }
-        guard hadLeft else { return }
-        out.key("takes_links")
-        out.bool(true)
+        if hadLeft {
+          out.key("takes_links")
+          out.bool(true)
+        }
+        let warnings = gateway.configurationWarnings
+        if !warnings.isEmpty {
+          out.key("warnings")
+          out.raw(ConfigurationProblem.list(warnings))
+        }
       }
     case .failure(let problems): throw LocalError(problems)
     }
