@@ -10,7 +10,7 @@ enum StatusCommand: Subcommand {
         + "object. With a URL or the name of an upstream only what concerns that one.",
       "With --check, which takes any number of upstreams, one line for a monitoring system, and the exit code of a "
         + "Nagios plug-in: 0 fine, 1 a warning, 2 critical, 3 unknown. Without upstreams all are looked at; what users "
-        + "have chosen by URL is a warning at most then. A connection that nobody needs is fine; a URL that nobody uses is "
+        + "have chosen by URL, or by a namespace, is a warning at most then. A connection that nobody needs is fine; a URL that nobody uses is "
         + "unknown.",
     ],
     options: OptionSpecification.ofURL + [
@@ -65,7 +65,7 @@ extension StatusCommand {
         if let target, target.isURL {
           check.judge(connections: document, ofURL: target.name)
         } else {
-          check.judge(connections: document, areNamed: target != nil)
+          check.judge(connections: document, asked: asked(target))
         }
       }
       check.judge(daemon: document)
@@ -75,6 +75,11 @@ extension StatusCommand {
     }
     try context.output.line(Array(check.line.utf8))
     return check.verdict.exitCode
+  }
+
+  private static func asked(_ target: Target?) -> StatusCheck.Asked {
+    guard let target else { return .all }
+    return target.namespace == nil ? .upstream : .these
   }
 
   private static func status(

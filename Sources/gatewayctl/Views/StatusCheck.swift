@@ -32,9 +32,19 @@ struct StatusCheck: Equatable {
   /// Reasons that an administrator has given.
   private static let ordered: Set<String> = ["requested", "draining"]
 
-  /// Judges the connections of a `status`: those of the configuration, and by URL. What a user has chosen by URL is a
-  /// warning at most, unless it was asked for.
-  mutating func judge(connections document: JSONValue, areNamed: Bool) {
+  /// Which connections were asked for.
+  enum Asked {
+    /// All that there are.
+    case all
+    /// Those of a configured upstream, by its name alone.
+    case upstream
+    /// Just these, by URL or with their namespace.
+    case these
+  }
+
+  /// Judges the connections of a `status`: those of the configuration, and others. What a user has chosen, by URL or by
+  /// a namespace that the configuration does not name, is a warning at most, unless it was asked for.
+  mutating func judge(connections document: JSONValue, asked: Asked) {
     let connections = document["connections"]?.elements ?? []
     let (links, uses) = (Self.byPlace(connections, "holder"), Self.byPlace(connections, "follower"))
     for connection in connections {
@@ -45,15 +55,15 @@ struct StatusCheck: Equatable {
         if let link = links[place], Self.standing(link) == Self.standing(connection) {
           queued += Self.waiting(connection)
         } else {
-          judge(connection, isNamed: areNamed)
+          judge(connection, asked: asked)
         }
       case "holder":
         // It is down since this host has it, or for as long as the programs of this host are without one: they may have
         // had that of another host, or be new here.
         let use = uses[place].flatMap { Self.standing($0) == .down ? $0 : nil }
         let downs = [connection, use].compactMap { $0?["down_since"]?.integerValue }
-        judge(connection, isNamed: areNamed, downSince: downs.min())
-      default: judge(connection, isNamed: areNamed)
+        judge(connection, asked: asked, downSince: downs.min())
+      default: judge(connection, asked: asked)
       }
     }
     if let count = document.leftOut("connections") {
@@ -64,7 +74,7 @@ struct StatusCheck: Equatable {
   /// Judges the connections of one URL or name. Without a connection, nothing is known of the server: a URL may be
   /// mistyped; a name that the daemon knows is an upstream that no program uses now.
   mutating func judge(connections document: JSONValue, ofURL url: String) {
-    judge(connections: document, areNamed: true)
+    judge(connections: document, asked: .these)
     guard document["connections"]?.elements?.isEmpty != false else { return }
     find(
       .unknown,
@@ -143,28 +153,46 @@ struct StatusCheck: Equatable {
   }
 
   /// `downSince`: where it is known better than the connection has it.
-  private mutating func judge(_ connection: JSONValue, isNamed: Bool, downSince: Int? = nil) {
+  private mutating func judge(_ connection: JSONValue, asked: Asked, downSince: Int? = nil) {
     queued += Self.waiting(connection)
     switch Self.standing(connection) {
     case .up: connected += 1
     case .unneeded: break
     case .down:
       down += 1
-      judge(down: connection, isNamed: isNamed, since: downSince ?? connection["down_since"]?.integerValue)
+      judge(down: connection, asked: asked, since: downSince ?? connection["down_since"]?.integerValue)
     }
   }
 
-  private mutating func judge(down connection: JSONValue, isNamed: Bool, since: Int?) {
+  private mutating func judge(down connection: JSONValue, asked: Asked, since: Int?) {
     let reason = connection["reason"]?.stringValue
     let since = since.map { max(0, now &- Int64($0)) }
     let span = since ?? 0
-    let name = connection["upstream"]?.stringValue ?? connection["url"]?.stringValue ?? "?"
+    let upstream = connection["upstream"]?.stringValue
+    let chosen = Self.chosenNamespace(connection)
+    let name = (upstream ?? connection["url"]?.stringValue ?? "?") + (chosen.map { " \($0)" } ?? "")
     let detail = connection["detail"]?.stringValue.map { ": \($0)" } ?? ""
     let why = reason.map { " (\($0)\(detail))" } ?? ""
-    let isOwn = isNamed || connection["upstream"]?.stringValue != nil
+    let isOwn =
+      switch asked {
+      case .all: upstream != nil && chosen == nil
+      case .upstream: chosen == nil
+      case .these: true
+      }
     let isLong = isOwn && span >= maxDown && !Self.ordered.contains(reason ?? "")
     let words = Self.words(ofState: connection["state"]?.stringValue, downFor: since)
     find(isLong ? .critical : .warning, "\(name) \(words)\(why)")
+  }
+
+  /// The namespace of a configured upstream, where programs have named it: one can only where the URL of the upstream
+  /// has no path, which would be its own.
+  private static func chosenNamespace(_ connection: JSONValue) -> String? {
+    guard connection["upstream"]?.stringValue != nil, let url = connection["url"]?.stringValue,
+      let scheme = url.firstRange(ofText: "://"),
+      let namespace = connection["namespace"]?.stringValue, namespace != "/"
+    else { return nil }
+    let path = url[scheme.upperBound...].drop { $0 != "/" && $0 != "?" }.prefix { $0 != "?" }
+    return path.isEmpty || path == "/" ? namespace : nil
   }
 
   /// `is down for 7 min`; of a connection whose first attempt is under way, or that was lost just now, without nonsense.

@@ -16,13 +16,13 @@ import Testing
   }
 
   private func check(
-    _ connections: [String], maxDown: Duration = .zero, areNamed: Bool = false,
+    _ connections: [String], maxDown: Duration = .zero, asked: StatusCheck.Asked = .all,
     daemon: String = #"{"state":"running","outbox":{"state":"working"}}"#
   ) throws -> StatusCheck {
     let text = Array(#"{"daemon":\#(daemon),"connections":[\#(connections.joined(separator: ","))]}"#.utf8)
     let document = try JSONValue.parse(text.span.bytes)
     var check = StatusCheck(now: now, maxDown: maxDown)
-    check.judge(connections: document, areNamed: areNamed)
+    check.judge(connections: document, asked: asked)
     check.judge(daemon: document)
     return check
   }
@@ -63,7 +63,24 @@ import Testing
   @Test func whatUsersChoseByURLIsAWarningUnlessItWasAskedFor() throws {
     let lost = connection(nil, "disconnected", "refused", down: 900)
     #expect(try check([lost]).verdict == .warning)
-    #expect(try check([lost], areNamed: true).verdict == .critical)
+    #expect(try check([lost], asked: .these).verdict == .critical)
+  }
+
+  @Test func aMistypedNamespaceOfAnUpstreamIsAWarningUnlessItWasAskedFor() throws {
+    func lost(_ namespace: String, path: String = "") -> String {
+      connection("chat", "disconnected", "refused", down: 900)
+        .replacing(#".example","#, with: #".example\#(path)","namespace":"\#(namespace)","#)
+    }
+    let mistyped = try check([lost("/typo")])
+    #expect(
+      mistyped.line
+        == "GATEWAYD WARNING: chat /typo is down for 15 min (refused) | connected=0 down=1 queued=2")
+    #expect(try check([lost("/typo")], asked: .upstream).verdict == .warning)
+    #expect(try check([lost("/typo")], asked: .these).verdict == .critical)
+    for own in [lost("/"), lost("/", path: "/"), lost("/admin", path: "/admin"), lost("/admin", path: "/admin?v=…")] {
+      #expect(
+        try check([own]).line == "GATEWAYD CRITICAL: chat is down for 15 min (refused) | connected=0 down=1 queued=2")
+    }
   }
 
   @Test func aURLThatNobodyUsesIsUnknown() throws {
