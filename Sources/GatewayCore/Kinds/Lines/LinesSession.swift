@@ -11,11 +11,14 @@ final class LinesSession: DirectSession {
 
   /// The id of the login, the first message of all.
   private static let loginID: UInt64 = 1
-  private static let undecodable = DroppedEvent(.undecodable)
+  /// Where no member of a line names its event.
+  private let nameless: String
 
   init(_ link: DirectLink, _ profile: LinesProfile) {
     self.link = link
     self.profile = profile
+    nameless =
+      "no member \(profile.settings.type.tomlString) of the line names its event; set lines.type to the one that does"
     clock = LinesClock(profile.settings, at: link.now)
   }
 
@@ -85,7 +88,7 @@ final class LinesSession: DirectSession {
   private func received(_ text: RawSpan, _ long: LongText?) {
     let message: LinesMessage
     do { message = try LinesMessage(text, profile, long: long) } catch {
-      guard let problem = Self.notJSON(error) else { return drop(text) }
+      guard let problem = Self.notJSON(error) else { return drop(text, Self.notShown(error)) }
       if let repaired = NonNumbers.replaced(in: text) { return received(repaired.span.bytes, nil) }
       return link.fail(UpstreamFailure(.protocolError, "the server sent a line that is no JSON object: \(problem)"))
     }
@@ -94,7 +97,7 @@ final class LinesSession: DirectSession {
     if let type, isHeartbeat(type) { return }
     if isLoggingIn { return receivedLogin(message, type, text) }
     if let id = message.number(text), id < acks.next { return receivedAnswer(id, message, text) }
-    guard let type else { return drop(text) }
+    guard let type else { return drop(text, nameless) }
     trace("EVENT \(TraceDescription.name(type))", text)
     deliver(message, text)
   }
@@ -106,6 +109,15 @@ final class LinesSession: DirectSession {
     case .depth, .duplicateKey, .tooLong: nil
     case .syntax(let place): "at byte \(place + 1)"
     case .utf8(let place): "its text is not UTF-8 at byte \(place + 1)"
+    }
+  }
+
+  /// Why a JSON object cannot be shown.
+  private static func notShown(_ error: JSONError) -> String {
+    switch error {
+    case .depth: "the line is nested too deeply"
+    case .duplicateKey: "the line has a member of lines.type, id, body or error twice, or too many members"
+    case .tooLong, .syntax, .utf8: "the line cannot be read"
     }
   }
 
@@ -124,15 +136,15 @@ final class LinesSession: DirectSession {
     if let sample { link.owner?.channel(link, sampledTime: sample) }
   }
 
-  private func drop(_ text: RawSpan) {
-    trace("UNREADABLE", text)
-    if link.isJoined { link.owner?.channel(link, dropped: Self.undecodable) }
+  private func drop(_ text: RawSpan, _ detail: String) {
+    trace("UNREADABLE", text, detail)
+    if link.isJoined { link.owner?.channel(link, dropped: DroppedEvent(.undecodable, detail: detail)) }
   }
 
   /// What a line is, in words, and the line itself unless it is a very long one.
-  private func trace(_ words: @autoclosure () -> String, _ text: RawSpan) {
+  private func trace(_ words: @autoclosure () -> String, _ text: RawSpan, _ detail: String? = nil) {
     guard let trace = link.trace else { return }
-    let shown = "\(words()) (\(text.byteCount) bytes)"
+    let shown = "\(words()) (\(text.byteCount) bytes)" + (detail.map { ": \($0)" } ?? "")
     guard text.byteCount <= lineLimit else { return trace.message(.incoming, shown) }
     trace.message(.incoming, shown, payload: text)
   }

@@ -148,7 +148,24 @@ import Testing
     rig.transport.receive(
       #"{"type":"a","type":"b"}"#, #"{"type":"a","body":\#(deep)}"#, #"{"body":1}"#, #"{"id":900,"body":1}"#,
       #"{"type":[",\"ack\":\"a1"]}"#, #"{"type":{"a":1},"body":1}"#)
-    #expect(connection.log.take() == Array(repeating: .dropped(.undecodable), count: 6))
+    let twice = "the line has a member of lines.type, id, body or error twice, or too many members"
+    let nameless = #"no member "type" of the line names its event; set lines.type to the one that does"#
+    #expect(
+      connection.log.take() == [
+        .dropped(.undecodable, twice), .dropped(.undecodable, "the line is nested too deeply"),
+        .dropped(.undecodable, nameless), .dropped(.undecodable, nameless), .dropped(.undecodable, nameless),
+        .dropped(.undecodable, nameless),
+      ])
+  }
+
+  @Test func aLineWithoutItsTypeSaysWhichSettingNamesIt() throws {
+    let connection = try rig.open(DirectRig.lines) { $0.lines.type = "cmd" }
+    rig.transport.receive(#"{"type":"a","body":1}"#)
+    #expect(
+      connection.log.take() == [
+        .dropped(
+          .undecodable, #"no member "cmd" of the line names its event; set lines.type to the one that does"#)
+      ])
   }
 
   @Test func whatCannotBeSaidIsRefused() throws {
