@@ -271,6 +271,14 @@ async def test_credentials_that_are_refused(daemons, chat):
     assert ending(result) == "auth.refused" and "wrong-secret" not in json.dumps(result)
 
 
+async def test_credentials_that_an_old_server_is_not_told_in_the_main_namespace(daemons, servers):
+    daemon, server = await daemons(), await servers("eio3")
+    result = await examine(daemon, url=server.url, auth={"token": "secret"})
+    assert result["verdict"] == "warning" and "auth.untold" in codes(result), result
+    assert "`query`" in next(step for step in result["steps"] if step["code"] == "auth.untold")["advice"]
+    assert "auth.none" in codes(await examine(daemon, url=server.url))
+
+
 async def test_a_slow_server(daemons, servers):
     relay = await Relay((await servers("eio4")).port, delay=0.3).start()
     result = await examine(await daemons(), url=relay.url)

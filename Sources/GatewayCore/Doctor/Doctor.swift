@@ -161,6 +161,16 @@ final class Doctor {
     }
   }
 
+  /// After one that went well, and in which the server was not told them: revision 3 has no CONNECT of the main
+  /// namespace that could have them.
+  func credentialsUntold() {
+    find(
+      .warning, "auth.untold",
+      "The server is not told the credentials: Socket.IO 1 and 2 have no place for them in the main namespace.",
+      "Give them with `query` or `headers`, if the server looks at its HTTP requests, or use another namespace, which is the path of the URL."
+    )
+  }
+
   /// They could not be read, or not be used.
   func credentialsMissing(_ failure: UpstreamFailure) {
     begin(.auth)

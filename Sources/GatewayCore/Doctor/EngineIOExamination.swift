@@ -250,12 +250,18 @@ final class EngineIOExamination {
 
   private var namespace: String { doctor.specification.shownNamespace }
 
+  /// There are credentials, and nothing that is written says them.
+  private var isUntold: Bool {
+    let isMain = doctor.specification.namespace.prefix { $0 != "?" } == "/"
+    return revision == .three && isMain && doctor.specification.settings.auth != .none
+  }
+
   private func namespaceSeen(_ result: Result<Void, UpstreamFailure>) {
     switch result {
     case .success:
       doctor.find(.ok, "namespace.ok", "The server accepts the namespace \(namespace).")
       doctor.begin(.auth)
-      doctor.credentialsAccepted()
+      if isUntold { doctor.credentialsUntold() } else { doctor.credentialsAccepted() }
       judgeRoundTrip()
     case .failure(let failure): refused(failure)
     }
