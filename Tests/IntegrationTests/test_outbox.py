@@ -122,7 +122,8 @@ async def test_an_accepted_send_that_no_outbox_keeps_is_reported_at_the_stop(dae
     client = await daemon.client()
     sent = await client.call("send", url=peer.url, event="lost")
     await daemon.stop()
-    assert any("send not delivered" in line and f"command={sent['id']}" in line for line in daemon.text().splitlines())
+    (line,) = [one for one in daemon.text().splitlines() if "send not delivered" in one]
+    assert f"command={sent['id']}" in line and "event=lost" in line and "uid=" in line, line
     assert "kept in the outbox" not in daemon.text()
 
 

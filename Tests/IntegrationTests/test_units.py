@@ -104,7 +104,7 @@ CLIENT = {"client", "uid", "pid"}
 SURE_FIELDS = {
     "started": {"version", "path"}, "stopping": {"reason"}, "sendsKept": {"sends"},
     "connectionUp": CONNECTION, "connectionDown": CONNECTION | {"from", "attempt"}, "connectionAttempt": CONNECTION,
-    "connectionReleased": CONNECTION, "sendFailed": CONNECTION | {"command"}, "interestRefused": CONNECTION,
+    "connectionReleased": CONNECTION, "sendFailed": CONNECTION | {"command", "uid"}, "interestRefused": CONNECTION,
     "clientAttached": CLIENT, "clientDetached": CLIENT, "clientDropped": CLIENT | {"reason"},
     "quotaExceeded": {"uid", "quota"}, "restartNeeded": {"restart"},
     "outboxUnavailable": {"reason"}, "outboxRepaired": {"saved"}, "outboxFailing": {"reason"},

@@ -224,7 +224,7 @@ public final class Gateway {
       if let session = clients[client] { OpenSend.settled(request, command, outcome, on: connection, in: session) }
     } else if let failure = outcome.logText {
       let suspicion = command.isSuspected ? ", suspected of breaking the link" : ""
-      note(.sendFailed(connection.fact, command: command.id, outcome: failure + suspicion))
+      note(.sendFailed(connection.fact, SendFact(command), outcome: failure + suspicion))
     }
   }
 

@@ -8,7 +8,7 @@ public enum GatewayFact: Equatable, Sendable {
   case connectionMoved(ConnectionFact, from: ConnectionState, to: ConnectionState)
   case connectionReleased(ConnectionFact)
   /// An accepted send ended without having been written or acknowledged.
-  case sendFailed(ConnectionFact, command: String, outcome: String)
+  case sendFailed(ConnectionFact, SendFact, outcome: String)
   /// The server does not let us have what local programs subscribe to.
   case interestRefused(ConnectionFact, interest: String, detail: String)
   case reloaded(ConfigurationChange)
@@ -34,6 +34,23 @@ public enum GatewayFact: Equatable, Sendable {
   case fleet(FleetReport)
   /// A contradiction inside the gateway that harmed no program but should not have happened.
   case internalError(String)
+}
+
+/// A send in a log record: never what it says.
+public struct SendFact: Equatable, Sendable {
+  /// Its id.
+  public var command: String
+  public var event: String
+  /// Of the program that sent it.
+  public var uid: UInt32
+
+  public init(command: String, event: String, uid: UInt32) {
+    self.command = command
+    self.event = event
+    self.uid = uid
+  }
+
+  init(_ command: Command) { self.init(command: command.id, event: command.message.event, uid: command.user) }
 }
 
 /// A local client in a log record.

@@ -422,7 +422,7 @@ final class OutboxRelay {
     let entry = entry(for: command, on: connection, asked: .accepted, key: keys.key(of: command.id))
     outbox.add(entry) { [reference] _, problem, _ in
       guard let relay = reference.object, let problem else { return }
-      relay.onFact(.sendFailed(connection.fact, command: command.id, outcome: "not stored: \(problem.message)"))
+      relay.onFact(.sendFailed(connection.fact, SendFact(command), outcome: "not stored: \(problem.message)"))
     }
     return true
   }

@@ -11,8 +11,15 @@ enum FactLog {
     case .quotaExceeded(let uid, let quota): [LogRecord(.quotaExceeded, [.uid: String(uid), .quota: quota])]
     case .connectionMoved(let connection, let from, let to): [moved(connection, from, to)]
     case .connectionReleased(let connection): [record(.connectionReleased, connection)]
-    case .sendFailed(let connection, let command, let outcome):
-      [record(.sendFailed, connection, [.command: command, .outcome: outcome])]
+    case .sendFailed(let connection, let send, let outcome):
+      [
+        record(
+          .sendFailed, connection,
+          [
+            .command: send.command, .outcome: outcome, .event: send.event, .uid: String(send.uid),
+            .reason: connection.reason?.rawValue,
+          ])
+      ]
     case .interestRefused(let connection, let interest, let detail):
       [record(.interestRefused, connection, [.interest: interest, .detail: detail])]
     case .reloaded(let change): reloaded(change)

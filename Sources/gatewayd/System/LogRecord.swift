@@ -62,7 +62,7 @@ struct LogRecord: Equatable {
 enum LogField: String, CaseIterable, Sendable {
   case upstream, url, namespace, connection, from, reason, detail, attempt
   case retryIn = "retry_in"
-  case client, name, uid, pid, quota, command, outcome, interest
+  case client, name, uid, pid, quota, command, event, outcome, interest
   case file, line, changed, restart
   case version, path, saved, sends, clients, closed, signal, repeated, term, conversation, links
 
@@ -86,7 +86,8 @@ enum LogField: String, CaseIterable, Sendable {
     case .upstream, .url, .namespace, .from, .reason, .uid, .quota, .outcome, .interest, .file, .line, .changed,
       .restart, .path, .term:
       true
-    case .connection, .detail, .attempt, .retryIn, .client, .name, .pid, .command, .version, .saved, .sends, .clients,
+    case .connection, .detail, .attempt, .retryIn, .client, .name, .pid, .command, .event, .version, .saved, .sends,
+      .clients,
       .closed, .signal, .repeated, .conversation, .links:
       false
     }

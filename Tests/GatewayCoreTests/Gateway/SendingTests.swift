@@ -224,7 +224,10 @@ import Testing
     #expect(Self.kind(client.read()) == "Expired")
     harness.upstream.channel.accept()
     #expect(harness.upstream.channel.written.isEmpty)
-    #expect(harness.facts.contains { if case .sendFailed(_, _, "expired") = $0 { true } else { false } })
+    let failed = harness.facts.compactMap { (fact) -> SendFact? in
+      if case .sendFailed(_, let send, "expired") = fact { send } else { nil }
+    }
+    #expect(failed.map(\.event) == ["late"] && failed.map(\.uid) == [1_000])
   }
 
   @Test func aVolatileSendIsDroppedUnlessItCanBeWrittenNow() {

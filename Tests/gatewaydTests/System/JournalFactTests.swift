@@ -119,11 +119,12 @@ struct JournalFactTests {
       lines(.quotaExceeded(uid: 1_000, quota: "clients")) == ["warning quota exceeded uid=1000 quota=clients"])
   }
 
-  @Test func aFailedSendIsFoundByItsID() {
+  @Test func aFailedSendIsFoundByItsIDItsEventAndItsUser() {
+    let send = SendFact(command: "m-7", event: "say", uid: 1_000)
     #expect(
-      lines(.sendFailed(connection, command: "m-7", outcome: "expired")) == [
+      lines(.sendFailed(connection, send, outcome: "expired")) == [
         "warning send not delivered upstream=chat url=https://chat.example/ namespace=/admin connection=u-1"
-          + " command=m-7 outcome=expired"
+          + " command=m-7 outcome=expired event=say uid=1000 reason=unreachable"
       ])
   }
 
