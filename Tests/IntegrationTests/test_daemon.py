@@ -261,6 +261,26 @@ async def test_a_reload_touches_only_the_changed_connections(daemons, servers, b
         assert (await client.event(name))["args"] == [name]
 
 
+ADMINISTRATOR = {"uid": 54001, "allow": ["admin"]}
+EVERYBODY = {"gid": 54101, "allow": ["status", "subscribe", "send"]}
+
+
+async def test_the_check_and_a_reload_warn_of_an_administrator_who_takes_everything_from_everybody_else(daemons, ctl):
+    daemon = await daemons({"upstream": {"chat": {"url": "http://127.0.0.1:1"}}})
+    client = await daemon.client()
+    daemon.configure({"upstream": {"chat": {"url": "http://127.0.0.1:1"}}, "access": [ADMINISTRATOR]})
+    result = await client.call("reload")
+    (warning,) = result["warnings"]
+    assert result["changed"] == ["[access]"] and '"chat", upstreams by URL' in warning["message"], result
+    place = f"{warning['file']}:{warning['line']}: warning: {warning['message']}"
+    code, out = await run("--check-config", "--config", warning["file"])
+    assert code == 0 and place in out, out
+    outcome = await ctl(daemon, "reload")
+    assert outcome.code == 0 and outcome.err == f"gatewayctl: {place}\n", outcome
+    daemon.configure({"upstream": {"chat": {"url": "http://127.0.0.1:1"}}, "access": [ADMINISTRATOR, EVERYBODY]})
+    assert "warnings" not in await client.call("reload")
+
+
 async def test_a_reload_without_a_change_changes_nothing(daemons, chat):
     daemon = await daemons({"upstream": {"chat": {"url": chat.url}}})
     client = await daemon.connected(upstream="chat")

@@ -87,8 +87,7 @@ enum LogField: String, CaseIterable, Sendable {
       .restart, .path, .term:
       true
     case .connection, .detail, .attempt, .retryIn, .client, .name, .pid, .command, .event, .version, .saved, .sends,
-      .clients,
-      .closed, .signal, .repeated, .conversation, .links:
+      .clients, .closed, .signal, .repeated, .conversation, .links:
       false
     }
   }
