@@ -80,6 +80,8 @@ int gw_epoll_wait(int set, struct gw_ready *ready, int capacity, int millisecond
 
 ssize_t gw_send(int socket, const void *bytes, size_t count) { return send(socket, bytes, count, MSG_NOSIGNAL); }
 
+int gw_reserve(int file, off_t size) { return fallocate(file, FALLOC_FL_KEEP_SIZE, 0, size); }
+
 int gw_timer_make(void) { return timerfd_create(CLOCK_BOOTTIME, TFD_NONBLOCK | TFD_CLOEXEC); }
 
 void gw_timer_set(int timer, int64_t nanoseconds) {

@@ -83,6 +83,26 @@ async def test_outcomes_that_a_full_disk_does_not_take_are_told_to_it_later(daem
 
 
 @pytest.mark.root
+async def test_a_disk_that_the_outbox_has_filled_has_room_again_when_its_sends_have_left(daemons, disk, peer):
+    daemon = await daemons(wrapper=disk.wrapper, environment={"STATE_DIRECTORY": disk.mount / "state"})
+    client = await daemon.client()
+    await peer.refuse()
+    kept, failure = await fill(client, peer.url)
+    assert failure.data["reason"] == "full"
+    await peer.start()
+    await expect_all(await peer.session(), kept)
+    assert len(await settled(client, kept, "sent")) == kept
+    await durable(client, url=peer.url, event="after")
+    await settled(client, kept + 1, "sent")
+    await daemon.stop()
+    await daemon.start()
+    client = await daemon.client()
+    assert await entries(client, states=["queued"]) == []
+    await durable(client, url=peer.url, event="last")
+    await (await peer.session()).expect('42["last"]')
+
+
+@pytest.mark.root
 async def test_a_read_only_folder_leaves_its_files_alone(daemons, disk, peer):
     await peer.refuse()
     daemon = await daemons(wrapper=disk.wrapper, environment={"STATE_DIRECTORY": disk.mount / "state"})

@@ -45,6 +45,9 @@ int gw_epoll_wait(int set, struct gw_ready *ready, int capacity, int millisecond
 /// Writes without raising SIGPIPE. Like send(2).
 ssize_t gw_send(int socket, const void *bytes, size_t count);
 
+/// Gives a file that is open blocks of the disk up to a size, which it does not get by that. 0, or -1 and errno.
+int gw_reserve(int file, off_t size);
+
 /// A timer on the clock that goes on while the machine sleeps: readable from its time on. -1 and errno.
 int gw_timer_make(void);
 /// Sets a timer to a time in nanoseconds of that clock, which also makes it unreadable until then.

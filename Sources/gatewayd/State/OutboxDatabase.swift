@@ -23,6 +23,7 @@ final class OutboxDatabase {
   private let any: OutboxInsertions
   private let delete: SQLiteDatabase.Statement
   private let shift: SQLiteDatabase.Statement
+  private let room: OutboxRoom
   /// Entries that follow each other, to be written together: new ones, or others. Each ends somewhere in `encoded`.
   private var gathered: [(number: UInt64, end: Int)] = []
   private var encoded = MsgpackRawWriter()
@@ -79,6 +80,7 @@ final class OutboxDatabase {
       any = try OutboxInsertions(database, isFresh: false)
       delete = try database.prepare(OutboxRow.removal)
       shift = try database.prepare(OutboxClock.writing)
+      room = try OutboxRoom(database, path: path)
     } catch {
       throw Refusal(error, path)
     }
@@ -219,23 +221,28 @@ final class OutboxDatabase {
 
   private func apply(_ change: OutboxChange) throws(SQLiteDatabase.Failure) {
     switch change {
-    case .add(let snapshot): try gather(snapshot, isFresh: true)
+    case .add(let snapshot): try room.take(gather(snapshot, isFresh: true))
     case .update(let snapshot): try gather(snapshot, isFresh: false)
     case .replace(let number, let snapshot):
       try remove(number)
-      try gather(snapshot, isFresh: false)
+      try room.take(gather(snapshot, isFresh: false))
     case .remove(let number): try remove(number)
     // `OutboxWriter` has added it up.
     case .shift: break
     }
   }
 
-  private func gather(_ snapshot: OutboxChange.Snapshot, isFresh: Bool) throws(SQLiteDatabase.Failure) {
+  /// Returns how many bytes its row has.
+  @discardableResult
+  private func gather(_ snapshot: OutboxChange.Snapshot, isFresh: Bool) throws(SQLiteDatabase.Failure) -> Int {
     if isFresh != areFresh { try writeGathered() }
     areFresh = isFresh
+    let start = encoded.end
     snapshot.encode(into: &encoded)
+    let size = encoded.end - start
     gathered.append((snapshot.number, encoded.end))
     if gathered.count == OutboxInsertions.mostRows || encoded.end > Self.keptMemory { try writeGathered() }
+    return size
   }
 
   private func writeGathered() throws(SQLiteDatabase.Failure) {
@@ -277,9 +284,23 @@ final class OutboxDatabase {
   /// Pages of the write-ahead log at which they move to the file and the log begins anew. Each takes a page of 4 KiB
   /// and a header of 24 bytes.
   private static let logPages = 4_000
+  private static let logPageSize = 4_120
+  /// A log so short need not move on a disk however small.
+  private static let fewPages = 16
+  /// Bytes that the log has on the disk, whatever else comes there.
+  private var reservedLog = 0
 
-  /// The write-ahead log is so long that it has to move to the file.
-  var hasLongLog: Bool { database.logPages >= Self.logPages }
+  /// The write-ahead log is so long that it has to move to the file, or has taken half of what the disk had for it.
+  var hasLongLog: Bool {
+    database.logPages >= Self.logPages || (database.logPages >= Self.fewPages && isLogShortOfDisk)
+  }
+
+  private var isLogShortOfDisk: Bool {
+    let size = database.logPages * Self.logPageSize
+    var facts = statvfs()
+    guard size > reservedLog, statvfs(path, &facts) == 0 else { return false }
+    return Int(clamping: facts.f_bavail) * Int(clamping: facts.f_frsize) < size
+  }
 
   /// Moves the write-ahead log to the file, which takes some milliseconds: to be called when no caller waits for what
   /// was just written.
@@ -292,9 +313,10 @@ final class OutboxDatabase {
     guard log >= 0 else { return }
     defer { close(log) }
     var facts = stat()
-    let size = off_t(32 + Self.logPages * 4_120)
-    guard fstat(log, &facts) == 0, facts.st_size < size else { return }
-    _ = posix_fallocate(log, facts.st_size, size - facts.st_size)
+    let size = 32 + Self.logPages * Self.logPageSize
+    guard fstat(log, &facts) == 0 else { return }
+    let rest = off_t(size) - facts.st_size
+    if rest <= 0 || posix_fallocate(log, facts.st_size, rest) == 0 { reservedLog = size }
   }
 
   /// Leaves the write-ahead log beside the file when the database is closed, for an administrator to look at.

@@ -249,7 +249,11 @@ final class OutboxWriter: @unchecked Sendable {
 
   private func attempt(_ work: (OutboxDatabase) throws(SQLiteDatabase.Failure) -> Void) -> StorageProblem? {
     guard let database else { return StorageProblem(.failed, "the outbox is closed") }
-    do throws(SQLiteDatabase.Failure) { try work(database) } catch { return StorageProblem(error, database.path) }
+    do throws(SQLiteDatabase.Failure) { try work(database) } catch {
+      // A log that cannot grow has room again when it has moved to the file.
+      guard error.isFull, (try? database.moveLog()) != nil else { return StorageProblem(error, database.path) }
+      do throws(SQLiteDatabase.Failure) { try work(database) } catch { return StorageProblem(error, database.path) }
+    }
     return nil
   }
 

@@ -13,6 +13,11 @@ final class SQLiteDatabase {
     /// There is a row of that number already, and the statement was to add one.
     var isConflict: Bool { code & 0xff == SQLITE_CONSTRAINT }
 
+    /// The disk has no room.
+    var isFull: Bool { code & 0xff == SQLITE_FULL }
+
+    static func full(_ message: String) -> Failure { Failure(code: SQLITE_FULL, message: message) }
+
     /// The file is no database, its pages contradict each other, or it has other tables than ours.
     var isDamage: Bool { [SQLITE_CORRUPT, SQLITE_NOTADB, SQLITE_ERROR].contains(code & 0xff) }
 

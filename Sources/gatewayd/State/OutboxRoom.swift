@@ -1,0 +1,72 @@
+import CLinux
+import Glibc
+
+/// Blocks of the disk for what is added to the outbox, taken before it is added: what stands in the write-ahead log can
+/// always move to the file then, so that a disk that has become full takes outcomes all the same, and has room again when
+/// the sends have left. Decision 0137.
+///
+final class OutboxRoom {
+  /// The file, open beside SQLite's own descriptor for it. To close any of them ends the locks that the process has on it.
+  private final class OpenFile {
+    let descriptor: Int32
+
+    init(_ path: String) { descriptor = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW) }
+
+    deinit { if descriptor >= 0 { close(descriptor) } }
+  }
+
+  /// Pages that the file has, and those of them that are free.
+  private let pageCount: SQLiteDatabase.Statement
+  private let freeCount: SQLiteDatabase.Statement
+  /// Behind the statements, with whose end the database is closed.
+  private let file: OpenFile
+  /// Up to here the file has blocks, in bytes.
+  private var end = 0
+  /// What can be added before it has to be looked again, in bytes.
+  private var left = 0
+  /// Where the file system cannot do it, nothing is reserved.
+  private var isPossible: Bool
+
+  private static let pageSize = 4_096
+  /// What is reserved at once, as long as the disk has so much; then less.
+  private static let steps = [4 << 20, 256 << 10, 16 << 10]
+  /// For outcomes that make a row longer, and for the pages that find others.
+  private static let slack = 64 << 10
+
+  init(_ database: SQLiteDatabase, path: String) throws(SQLiteDatabase.Failure) {
+    pageCount = try database.prepare("PRAGMA page_count")
+    freeCount = try database.prepare("PRAGMA freelist_count")
+    file = OpenFile(path)
+    isPossible = file.descriptor >= 0
+  }
+
+  /// Takes room for an entry of so many bytes. A failure says that the disk is full.
+  func take(_ size: Int) throws(SQLiteDatabase.Failure) {
+    // A row may leave as much of a page unused as it takes, but for a few bytes.
+    let need = 2 * size + 256
+    if need > left { try look(need) }
+    left -= need
+  }
+
+  private func look(_ need: Int) throws(SQLiteDatabase.Failure) {
+    guard isPossible else { return left = .max }
+    let used = (try number(pageCount) - number(freeCount)) * Self.pageSize + Self.slack
+    left = end - used
+    for step in Self.steps where left < need {
+      let wanted = used + max(need, step)
+      if gw_reserve(file.descriptor, off_t(wanted)) == 0 {
+        end = wanted
+        left = end - used
+      } else if ![ENOSPC, EDQUOT, EFBIG, EINTR].contains(errno) {
+        isPossible = false
+        left = .max
+      }
+    }
+    guard left >= need else { throw .full("the disk has no room for what is added") }
+  }
+
+  private func number(_ statement: SQLiteDatabase.Statement) throws(SQLiteDatabase.Failure) -> Int {
+    defer { statement.reset() }
+    return try statement.step() ? Int(statement.integer(0)) : 0
+  }
+}
