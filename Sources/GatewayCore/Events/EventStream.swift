@@ -135,7 +135,6 @@ final class EventStream {
       return tell(.tooLarge, to: match)
     }
     deliveryCount &+= UInt64(truncatingIfNeeded: match.feeds.count)
-    remember(tail, name: name, arrival)
     if match.feeds.count >= Self.many { router.work.note(match.feeds.count * Self.feedCost) }
     if wantsAnswer, match.hasAnswerer, let answer = token(match) {
       writeAnswerTail(rawName, arguments, kwargs, ack: answer)
@@ -143,8 +142,7 @@ final class EventStream {
     } else {
       fanOut(tail, match)
     }
-    // A long text goes as soon as the last output that refers to it has written it.
-    if !history.isEnabled, tail.count < ClientOutput.sharedFrom { spareTail = tail }
+    keep(consume tail, name: name, arrival)
   }
 
   /// The same event for those that answer it.
@@ -191,9 +189,14 @@ final class EventStream {
     return tail
   }
 
+  /// The history takes the tail of an event that was delivered, or the next event has its memory.
   @inline(__always)
-  private func remember(_ tail: [UInt8], name: Range<Int>, _ arrival: Arrival) {
-    guard history.isEnabled else { return history.skip() }
+  private func keep(_ tail: consuming [UInt8], name: Range<Int>, _ arrival: Arrival) {
+    guard history.isEnabled else {
+      // A long text goes as soon as the last output that refers to it has written it.
+      if tail.count < ClientOutput.sharedFrom { spareTail = tail }
+      return history.skip()
+    }
     // First: what it writes ends before this event.
     log?.append(.event(tail), arrival: arrival.wallMilliseconds)
     history.append(tail: tail, name: name, at: arrival.instant)
