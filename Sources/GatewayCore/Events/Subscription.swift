@@ -279,8 +279,6 @@ final class Subscription {
     onQueued?(backlog.byteCount - before)
   }
 
-  var hasBacklog: Bool { !backlog.isEmpty }
-
   /// Events go directly from now on, where nothing stands against it.
   func letFlow() { feed.pointee.flows = !isMuted && backlog.isEmpty && credit == nil && passedOver == nil }
 

@@ -126,7 +126,8 @@ final class ClientSubscriptions {
 
   /// The client has read: what waits moves up.
   func pump() {
-    guard queuedBytes > 0 || held.values.contains(where: \.subscription.hasBacklog) else { return }
+    // Whatever waits has some bytes.
+    guard queuedBytes > 0 else { return }
     for one in held.values { one.subscription.pump() }
   }
 
