@@ -36,6 +36,8 @@ final class TransportSocket {
   /// For so many clients a turn is longer, so that it is worth their writes; not for more.
   private static let writesLimit = 200
 
+  /// For what does not keep it.
+  private let reference = LightReference<TransportSocket>()
   private let context: TransportContext
   private let request: DialRequest
   /// Most bytes read before others have their turn.
@@ -58,8 +60,8 @@ final class TransportSocket {
   /// What was received and has to wait.
   private var pendingInput: PendingInput?
   /// Made once, because they are handed over in nearly every turn.
-  private lazy var flushing: () -> Void = { [weak self] in self?.flush() }
-  private lazy var reading: () -> Void = { [weak self] in self?.readNow() }
+  private lazy var flushing: () -> Void = { [reference] in reference.object?.flush() }
+  private lazy var reading: () -> Void = { [reference] in reference.object?.readNow() }
   /// Whether the peer is read no further for now.
   private var isReadingHeld = false
   /// Nothing is written from then on; nil for a link that belongs to this host alone.
@@ -84,9 +86,11 @@ final class TransportSocket {
     output = SendQueue(
       pool: context.blocks, controlLimit: request.answerLimit,
       memory: carriesSends ? MemoryHold(context.memory.send, for: request.account) : nil)
+    reference.begin(self)
   }
 
   deinit {
+    reference.end()
     context.loop.timers.cancel(timer)
     context.loop.timers.cancel(unfinishedTimer)
     // Before the connection closes the descriptor.
@@ -97,9 +101,11 @@ final class TransportSocket {
   func connect(for owner: any Owner) {
     self.owner = owner
     do {
-      connection = try CurlConnection(context.multi, to: request) { [weak self] problem in self?.made(problem) }
+      connection = try CurlConnection(context.multi, to: request) { [reference] problem in
+        reference.object?.made(problem)
+      }
     } catch {
-      context.loop.onNextTurn { [weak self] in self?.made(error) }
+      context.loop.onNextTurn { [reference] in reference.object?.made(error) }
     }
   }
 
@@ -154,7 +160,7 @@ final class TransportSocket {
     holdReading(false)
     context.closeBegan(self, of: owner)
     guard timer == nil else { return }
-    timer = context.loop.timers.after(context.closeLimit) { [weak self] in self?.owner?.socketEnded(nil) }
+    timer = context.loop.timers.after(context.closeLimit) { [reference] in reference.object?.owner?.socketEnded(nil) }
   }
 
   // MARK: - Reading
@@ -198,7 +204,7 @@ final class TransportSocket {
   }
 
   private func endSoon(_ failure: UpstreamFailure?) {
-    context.loop.onNextTurn { [weak self] in self?.owner?.socketEnded(failure) }
+    context.loop.onNextTurn { [reference] in reference.object?.owner?.socketEnded(failure) }
   }
 
   /// Reads what is there, of which the kernel does not tell any more.
@@ -288,14 +294,15 @@ final class TransportSocket {
   /// A timer that finds another message waits for the rest of its time, so that a busy link needs none for each of
   /// them.
   private func lookAfterUnfinished(in delay: Duration) {
-    unfinishedTimer = context.loop.timers.after(delay) { [weak self] in
-      guard let self else { return }
-      unfinishedTimer = nil
-      guard let unfinished else { return }
-      let left = unfinished.since + request.messageTimeLimit - context.loop.time.now
-      guard left <= .zero else { return lookAfterUnfinished(in: left) }
-      owner?.socketEnded(.unfinishedMessage(after: request.messageTimeLimit))
-    }
+    unfinishedTimer = context.loop.timers.after(delay) { [reference] in reference.object?.lookAfterUnfinished() }
+  }
+
+  private func lookAfterUnfinished() {
+    unfinishedTimer = nil
+    guard let unfinished else { return }
+    let left = unfinished.since + request.messageTimeLimit - context.loop.time.now
+    guard left <= .zero else { return lookAfterUnfinished(in: left) }
+    owner?.socketEnded(.unfinishedMessage(after: request.messageTimeLimit))
   }
 
   /// Acts upon bytes that were received before, and then reads on, in the next turn.
@@ -380,7 +387,9 @@ final class TransportSocket {
     isCongested = true
     isReadingHeld = false
     source?.interest = .readable
-    if timer == nil { timer = context.loop.timers.after(context.closeLimit) { [weak self] in self?.endBroken() } }
+    if timer == nil {
+      timer = context.loop.timers.after(context.closeLimit) { [reference] in reference.object?.endBroken() }
+    }
     readSoon()
   }
 
