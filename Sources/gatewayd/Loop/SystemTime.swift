@@ -11,8 +11,10 @@ final class SystemTime: TimeSource {
   /// When the present turn began, if that was looked at.
   private var begin: MonotonicInstant?
 
-  var arrival: Arrival {
-    if let look { return look }
+  var arrival: Arrival { look ?? lookNow() }
+
+  @inline(never)
+  private func lookNow() -> Arrival {
     let fresh = Arrival(instant: begin ?? now, wallMilliseconds: wallMilliseconds)
     look = fresh
     return fresh

@@ -45,11 +45,18 @@ struct TurnMeter {
   }
 
   private func reading(_ now: MonotonicInstant) -> Int64 {
-    clock == .wall ? now.nanoseconds : SystemTime.read(CLOCK_THREAD_CPUTIME_ID)
+    clock == .wall ? now.nanoseconds : Self.processorTime
   }
 
+  @inline(never)
+  private static var processorTime: Int64 { SystemTime.read(CLOCK_THREAD_CPUTIME_ID) }
+
   private mutating func note(_ turn: Int64) {
-    guard turn > longest else { return turns.add(turn) }
+    if turn > longest { noteLongest(turn) } else { turns.add(turn) }
+  }
+
+  @inline(never)
+  private mutating func noteLongest(_ turn: Int64) {
     // A machine that slept in the middle of a turn has made it seem longer than it was.
     let slept = clock == .wall ? SystemTime.asleep - asleep : 0
     asleep += slept
