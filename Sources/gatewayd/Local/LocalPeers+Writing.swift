@@ -2,34 +2,29 @@ import GatewayCore
 
 /// Outputs to the kernel, and the end of a connection.
 extension LocalPeers {
-  /// Writes every output that has something to write, at most `flushLimit` of them: where there are more, `hasWritesLeft`
-  /// says so. What the sessions add meanwhile is written too, within reason.
-  func flush() {
-    hasWritesLeft = false
-    guard gateway.outputs.hasDirty else { return gateway.commitHistories() }
+  /// Writes every output that has something to write, at most `flushLimit` of them; what the sessions add meanwhile is
+  /// written too, within reason. Returns whether it has left some to be written by the next flush.
+  @discardableResult
+  func flush() -> Bool {
     gateway.commitHistories()
+    guard gateway.outputs.hasDirty else { return false }
     (bulk, refills) = (Self.bulkLimit, Self.refillLimit)
     var rounds = 0
     var left = flushLimit
     while rounds < 8, left > 0, gateway.outputs.hasDirty {
       rounds += 1
-      left -= gateway.outputs.drain(atMost: left) { output in
-        let tag = PeerTag(output.pointee.tag)
-        if isCurrent(tag) { flush(Int(tag.slot), output) }
-      }
+      left -= gateway.outputs.drain(atMost: left) { flush($0) }
     }
-    guard gateway.outputs.hasDirty else { return }
-    hasWritesLeft = left <= 0
-    guard !hasWritesLeft else { return }
+    guard gateway.outputs.hasDirty else { return false }
+    guard left > 0 else { return true }
     // Clients that read as fast as we write: let the others have a turn and let epoll call us back.
-    gateway.outputs.drain { output in
-      let tag = PeerTag(output.pointee.tag)
-      if isCurrent(tag) { putOff(Int(tag.slot), output) }
-    }
+    gateway.outputs.drain { if let slot = slot(of: $0) { putOff(slot, $0) } }
+    return false
   }
 
   /// Writes, unless epoll has yet to say that there is room.
-  private func flush(_ slot: Int, _ output: ClientOutputs.Pointer) {
+  private func flush(_ output: ClientOutputs.Pointer) {
+    guard let slot = slot(of: output) else { return }
     let interest = slots[slot].interest
     if slots[slot].isWatched, interest.contains(.writable) {
       if output.pointee.closesWhenFlushed { leave(slot, output, interest) }
@@ -43,6 +38,12 @@ extension LocalPeers {
       return putOff(slot, output)
     }
     write(slot, output)
+  }
+
+  /// Where its client's socket is; nil when that is closed.
+  private func slot(of output: ClientOutputs.Pointer) -> Int? {
+    let tag = PeerTag(output.pointee.tag)
+    return isCurrent(tag) ? Int(tag.slot) : nil
   }
 
   /// Others have their turn first. A client that is over and does not read must not wait for that without end.

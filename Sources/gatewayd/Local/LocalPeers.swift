@@ -21,10 +21,7 @@ final class LocalPeers {
   var bulk = 0
   /// How many clients' queues may still move up in this flush.
   var refills = 0
-  /// Clients written to by one flush, 2 to 4 ms; then others have their turn.
-  var flushLimit = 1_024
-  /// The last flush left some to be written by the next one.
-  var hasWritesLeft = false
+  let flushLimit: Int
   let memory: WarmMemory
   let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: readLimit, alignment: 16)
 
@@ -32,6 +29,8 @@ final class LocalPeers {
   static let readLimit = 16_384
   /// How long one client's lines are acted upon before others have their turn. The line that is begun is finished.
   static let turnLimit: Duration = .microseconds(100)
+  /// Clients written to by one flush, 2 to 4 ms; then others have their turn.
+  static let flushLimit = 1_024
   /// Bytes to be written that are much: more than this leaves in portions. The kernel takes about as much at once, so
   /// that a batch of ordinary events is one write.
   static let muchToWrite = 262_144
@@ -49,8 +48,11 @@ final class LocalPeers {
   /// Sockets that may linger at a time; further ones close at once.
   static let lingeringLimit = 256
 
-  init(gateway: Gateway, epoll: Epoll, timers: Timers, time: any TimeSource) {
+  init(
+    gateway: Gateway, epoll: Epoll, timers: Timers, time: any TimeSource, flushLimit: Int = LocalPeers.flushLimit
+  ) {
     self.gateway = gateway
+    self.flushLimit = flushLimit
     self.time = time
     self.epoll = epoll
     self.timers = timers

@@ -32,16 +32,17 @@ final class LocalServer {
   /// How long accepting rests when the kernel cannot serve it.
   private static let restLimit: Duration = .milliseconds(250)
 
-  init(gateway: Gateway, loop: EventLoop) throws(SystemError) {
+  /// - Parameter flushLimit: as in `LocalPeers`.
+  init(gateway: Gateway, loop: EventLoop, flushLimit: Int = LocalPeers.flushLimit) throws(SystemError) {
     epoll = try Epoll(of: "a local client")
     timers = loop.timers
     time = loop.time
-    peers = LocalPeers(gateway: gateway, epoll: epoll, timers: loop.timers, time: loop.time)
+    peers = LocalPeers(
+      gateway: gateway, epoll: epoll, timers: loop.timers, time: loop.time, flushLimit: flushLimit)
     source = try loop.addIO(epoll.descriptor, .readable) { [unowned self] _ in serve() }
     loop.beforeSleep = { [peers, outputs = gateway.outputs] loop in
       if outputs.hasDirty { loop.noteRecipient(outputs.onlyDirty?.pointee.tag) }
-      peers.flush()
-      loop.hasWritesLeft = peers.hasWritesLeft
+      loop.hasWritesLeft = peers.flush()
     }
     loop.writesDue = { gateway.outputs.dirtyCount }
     peers.onUnfinished = { [unowned loop, unowned self] in loop.afterOthers { [weak self] in self?.peers.goOn() } }

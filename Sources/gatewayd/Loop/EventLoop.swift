@@ -28,7 +28,7 @@ final class EventLoop {
   /// Signals, processes, the watchdog.
   let system: SystemEvents
   /// Called with the loop in every turn before it may sleep: output that was gathered is written here.
-  var beforeSleep: ((EventLoop) -> Void)?
+  var beforeSleep: (EventLoop) -> Void = { _ in }
   /// To be told from `beforeSleep`: it has more to write than one turn allows, and is called again soon. Whatever makes more
   /// for the same clients had better wait.
   var hasWritesLeft = false
@@ -87,7 +87,7 @@ final class EventLoop {
   {
     try addIO(mailbox.descriptor, .readable) { [unowned self] _ in
       for letter in mailbox.collect() { handler(letter) }
-      beforeSleep?(self)
+      beforeSleep(self)
     }
   }
 
@@ -147,18 +147,18 @@ final class EventLoop {
       fireTimers()
     }
     if system.isDue { try system.turn() }
-    beforeSleep?(self)
+    beforeSleep(self)
     let mayGoOn = yielded.count
     let isDue = timerIsDue
     if !isDue, let next = unarmedDeadline { armTimer(next) }
     let mayOversleep = !hasDeferred && !hasWritesLeft && exitCode == nil && !isDue
     if mayOversleep { meter.rest(at: time.now) }
     try sources.dispatch(milliseconds: mayOversleep ? Self.milliseconds(limit) : 0) { isFirst in
-      if !isFirst { beforeSleep?(self) }
+      if !isFirst { beforeSleep(self) }
       beginTurn()
       return isFirst || exitCode == nil
     }
-    if !yielded.isEmpty { beforeSleep?(self) }
+    if !yielded.isEmpty { beforeSleep(self) }
     sources.forgetServed()
     if system.isDue, exitCode == nil { try system.turn() }
     if mayGoOn > 0, exitCode == nil { goOn(mayGoOn) }
@@ -202,7 +202,7 @@ final class EventLoop {
   /// time is the first the next time.
   private func goOn(_ count: Int) {
     runDeferred()
-    beforeSleep?(self)
+    beforeSleep(self)
     let end = time.now + Self.yieldedLimit
     var left = count
     while left > 0, exitCode == nil, left == count || time.now < end {
@@ -211,7 +211,7 @@ final class EventLoop {
       let first = yielded.removeFirst()
       if let tag = first.tag { sources.goOn(tag) }
       run(first.body)
-      beforeSleep?(self)
+      beforeSleep(self)
       sources.forgetServed()
     }
   }

@@ -296,11 +296,10 @@ struct LocalPeersTests {
 
   /// The writes that follow an event to thousands of clients are not made in one go, in which nobody else has a turn.
   @Test func manyClientsAreWrittenToInPortionsBetweenWhichOthersHaveTheirTurn() throws {
-    let fixture = try LocalServerFixture()
+    let fixture = try LocalServerFixture(flushLimit: 4)
     let clients = try (0..<10).map { _ in try fixture.connect() }
     let other = try fixture.connect()
     try subscribe(clients, in: fixture)
-    fixture.server.peers.flushLimit = 4
     fixture.upstream.emit("tick", "1")
     var (counts, answeredAt): ([Int], Int?) = ([], nil)
     other.send(Client.ping(1))

@@ -14,7 +14,7 @@ final class LocalServerFixture {
   private let directory: TemporaryDirectory
   private let file: SocketFile
 
-  init(_ change: (inout Configuration) -> Void = { _ in }) throws {
+  init(flushLimit: Int = LocalPeers.flushLimit, _ change: (inout Configuration) -> Void = { _ in }) throws {
     SystemEvents.takeSignals([])
     var configuration = Configuration()
     change(&configuration)
@@ -29,7 +29,7 @@ final class LocalServerFixture {
         time: loop.time, timers: loop.timers, random: SystemRandom(), urls: NoURLs(),
         kinds: UpstreamKindSet(all: [upstream]),
         loader: SameConfiguration(configuration), residentBytes: { 0 }))
-    server = try LocalServer(gateway: gateway, loop: loop)
+    server = try LocalServer(gateway: gateway, loop: loop, flushLimit: flushLimit)
     file = try SocketFile(path: directory / "s", mode: 0o600, group: nil)
     try server.listen(on: file.descriptor)
     gateway.onFact = { [unowned self] in facts.append($0) }
