@@ -9,11 +9,10 @@ final class CurlConnection {
   private let easy: CurlEasy
   /// What is read comes straight from the kernel: no TLS holds some of it back, neither the server's nor a proxy's.
   let isBare: Bool
-  /// The connected socket, for what needs no word from libcurl.
-  private lazy var socket = easy.descriptor
-  /// libcurl holds a connection that it has made to be idle, and closes it some seconds later when another one is made,
-  /// until something was read or written through it.
-  private var isClaimed = false
+  /// The connected socket, for what needs no word from libcurl. Nil until something was read or written through libcurl:
+  /// it holds a connection that it has made to be idle until then, and closes it some seconds later when another one is
+  /// made.
+  private var bareSocket: Int32?
   private var kernelLimit = KernelLimit()
 
   /// Starts to connect. `onMade` hears the outcome once, later, unless this object goes first: nil means made.
@@ -64,25 +63,34 @@ final class CurlConnection {
 
   /// Writes some of `bytes`. After `wait` the same memory must be offered again, with at least as many bytes.
   func send(_ bytes: UnsafeRawBufferPointer) -> CurlEasy.Progress {
-    guard isBare, isClaimed else {
-      isClaimed = true
-      return easy.send(bytes)
-    }
-    let count = gw_send(socket, bytes.baseAddress, bytes.count)
+    guard let bareSocket else { return sendThroughCurl(bytes) }
+    let count = gw_send(bareSocket, bytes.baseAddress, bytes.count)
     return count >= 0 ? .bytes(count) : Self.failure()
   }
 
   /// Reads what is there. Only `wait` means that the descriptor will become readable when there is more.
   func receive(into buffer: UnsafeMutableRawBufferPointer) -> CurlEasy.Progress {
-    guard isBare, isClaimed else {
-      isClaimed = true
-      return easy.receive(into: buffer)
-    }
-    let count = recv(socket, buffer.baseAddress, buffer.count, 0)
+    guard let bareSocket else { return receiveThroughCurl(into: buffer) }
+    let count = recv(bareSocket, buffer.baseAddress, buffer.count, 0)
     return count > 0 ? .bytes(count) : count == 0 ? .ended : Self.failure()
   }
 
+  @inline(never)
+  private func sendThroughCurl(_ bytes: UnsafeRawBufferPointer) -> CurlEasy.Progress {
+    claim()
+    return easy.send(bytes)
+  }
+
+  @inline(never)
+  private func receiveThroughCurl(into buffer: UnsafeMutableRawBufferPointer) -> CurlEasy.Progress {
+    claim()
+    return easy.receive(into: buffer)
+  }
+
+  private func claim() { if isBare { bareSocket = easy.descriptor } }
+
   /// What `errno` means for a socket that does not block.
+  @inline(never)
   private static func failure() -> CurlEasy.Progress {
     switch errno {
     case EAGAIN, EINTR: .wait
