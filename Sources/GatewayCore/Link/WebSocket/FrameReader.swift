@@ -89,13 +89,7 @@ public final class FrameReader {
         }
         try begin(head)
       }
-      guard let frame else { break }
-      let piece = UnsafeRawBufferPointer(rebasing: rest.prefix(left))
-      rest = UnsafeRawBufferPointer(rebasing: rest[piece.count...])
-      left &-= piece.count
-      if left == 0 { self.frame = nil }
-      let goesOn = frame.opcode.isControl ? takeControl(frame, piece, body) : try takeData(frame, piece, body)
-      guard goesOn else { break }
+      guard try takePiece(&rest, body) else { break }
     }
     return rest.count
   }
@@ -135,7 +129,7 @@ public final class FrameReader {
   }
 
   /// Checks what a frame may be at this place.
-  @inline(__always)
+  @inline(never)
   private func begin(_ head: IncomingFrameHead) throws(Problem) {
     switch head.opcode {
     case .close, .ping, .pong: guard !head.isMarked else { throw .violation }
@@ -164,6 +158,19 @@ public final class FrameReader {
   }
 
   // MARK: - Payloads
+
+  /// Takes what there is of the payload that is under way. Whether anything may follow.
+  @inline(never)
+  private func takePiece(
+    _ rest: inout UnsafeRawBufferPointer, _ body: (Item, UnsafeRawBufferPointer) -> Bool
+  ) throws(Problem) -> Bool {
+    guard let frame else { return false }
+    let piece = UnsafeRawBufferPointer(rebasing: rest.prefix(left))
+    rest = UnsafeRawBufferPointer(rebasing: rest[piece.count...])
+    left &-= piece.count
+    if left == 0 { self.frame = nil }
+    return frame.opcode.isControl ? takeControl(frame, piece, body) : try takeData(frame, piece, body)
+  }
 
   @inline(__always)
   private func takeData(
