@@ -133,6 +133,13 @@ final class SocketIOChannel: UpstreamChannel {
   /// until the namespace is accepted. One that comes at another time is dropped: in revision 3 the main namespace is
   /// joined whether wanted or not, and others may just have been left.
   func receive(event name: RawSpan, _ arguments: RawSpan, ack: UInt64?) {
+    guard isJoined, clock == nil, !mayEndWithOffset(ack) else { return receiveOther(event: name, arguments, ack: ack) }
+    owner.channel(self, receivedEvent: name, arguments: arguments, kwargs: nil, ack: ack)
+  }
+
+  /// The same for one that comes early, that may tell the server's time, or that may end with an offset.
+  @inline(never)
+  private func receiveOther(event name: RawSpan, _ arguments: RawSpan, ack: UInt64?) {
     guard isJoined else {
       let copy: (RawSpan) -> [UInt8] = { $0.withUnsafeBytes { [UInt8]($0) } }
       return hold(.event(name: copy(name), arguments: copy(arguments), ack: ack))
@@ -168,9 +175,12 @@ final class SocketIOChannel: UpstreamChannel {
     told()
   }
 
+  /// A server that remembers what it has sent puts an offset behind each event that wants no answer.
+  private func mayEndWithOffset(_ ack: UInt64?) -> Bool { ack == nil && connector.recovery.isOffered }
+
   /// What an event ends with, where that may be an offset.
   private func ending(of arguments: RawSpan, _ ack: UInt64?) -> SocketIORecovery.Ending? {
-    guard ack == nil, connector.recovery.isOffered else { return nil }
+    guard mayEndWithOffset(ack) else { return nil }
     return connector.recovery.ending(of: arguments, at: .init(connector.links.time.arrival, link?.dateSample))
   }
 
