@@ -174,6 +174,7 @@ final class EventStream {
     byteCount += UInt64(size)
   }
 
+  @inline(__always)
   private func match(_ rawName: RawSpan) -> Router.Match {
     router.match(rawName: rawName) { Self.name(of: rawName) }
   }
@@ -419,6 +420,7 @@ final class EventStream {
     }
   }
 
+  @inline(never)
   private func hand(_ tail: [UInt8], to feed: SubscriptionFeed.Pointer) {
     feed.pointee.subscription.takeUnretainedValue().take(sequence: sequence, tail: tail, epoch: epoch)
   }

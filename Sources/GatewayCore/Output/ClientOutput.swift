@@ -238,8 +238,13 @@ public final class ClientOutputs {
   /// The same for a line that others get as well: it is copied only if it does not follow what is pending.
   @inline(__always)
   func append(_ line: SharedLines.Line, to pointer: Pointer) {
-    guard pointer.pointee.borrow(line.bytes) else { return append(UnsafeRawBufferPointer(line.bytes), to: pointer) }
+    guard pointer.pointee.borrow(line.bytes) else { return appendCopy(of: line, to: pointer) }
     if !pointer.pointee.isDirty { markDirty(pointer) }
+  }
+
+  @inline(never)
+  private func appendCopy(of line: SharedLines.Line, to pointer: Pointer) {
+    append(UnsafeRawBufferPointer(line.bytes), to: pointer)
   }
 
   /// The same for an event: a subscription's own head, and the tail that all of them share.
