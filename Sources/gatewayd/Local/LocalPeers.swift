@@ -29,6 +29,8 @@ final class LocalPeers {
   static let readLimit = 16_384
   /// How long one client's lines are acted upon before others have their turn. The line that is begun is finished.
   static let turnLimit: Duration = .microseconds(100)
+  /// How long those that are ready are served while others are still being written to, which takes longer.
+  static let turnLimitAmongWrites: Duration = .milliseconds(1)
   /// Clients written to by one flush, 2 to 4 ms; then others have their turn.
   static let flushLimit = 1_024
   /// Bytes to be written that are much: more than this leaves in portions. The kernel takes about as much at once, so

@@ -39,7 +39,10 @@ final class LocalServer {
     time = loop.time
     peers = LocalPeers(
       gateway: gateway, epoll: epoll, timers: loop.timers, time: loop.time, flushLimit: flushLimit)
-    source = try loop.addIO(epoll.descriptor, .readable) { [unowned self] _ in serve() }
+    source = try loop.addIO(epoll.descriptor, .readable) { [unowned self, unowned loop] _ in
+      serve(for: loop.hasWritesLeft ? LocalPeers.turnLimitAmongWrites : LocalPeers.turnLimit)
+      if !loop.hasWritesLeft { loop.hasWritesLeft = peers.flush() }
+    }
     loop.beforeSleep = { [peers, outputs = gateway.outputs] loop in
       if outputs.hasDirty { loop.noteRecipient(outputs.onlyDirty?.pointee.tag) }
       loop.hasWritesLeft = peers.flush()
@@ -97,15 +100,15 @@ final class LocalServer {
   func close(_ session: LocalSession) { peers.close(session) }
 
   /// Batch by batch, so that clients that are always ready cannot hold those that are not among them, nor the loop.
-  private func serve() {
+  private func serve(for limit: Duration) {
+    let end = time.received + limit
     var count: Int
     repeat {
       count = epoll.wait(atMost: Self.batchLimit) { bits, readiness in
         let tag = PeerTag(bits)
         if let index = tag.listenerIndex { accept(index) } else { peers.ready(tag, readiness) }
       }
-    } while count == Self.batchLimit && time.now < time.received + LocalPeers.turnLimit
-    peers.flush()
+    } while count == Self.batchLimit && time.now < end
   }
 
   private func accept(_ index: Int) {

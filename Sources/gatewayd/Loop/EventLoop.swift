@@ -45,6 +45,8 @@ final class EventLoop {
   private var deferred: [Deferred] = []
   private var running: [Deferred] = []
   private var yielded: [Yielded] = []
+  /// Reads that wait until everything is written, the one that has waited longest first.
+  private var held: [Yielded] = []
   private var exitCode: Int32?
   private var meter: TurnMeter
 
@@ -87,7 +89,7 @@ final class EventLoop {
   {
     try addIO(mailbox.descriptor, .readable) { [unowned self] _ in
       for letter in mailbox.collect() { handler(letter) }
-      beforeSleep(self)
+      writeBetween()
     }
   }
 
@@ -101,17 +103,31 @@ final class EventLoop {
     yielded.append(Yielded(tag: source.map(sources.yieldTurn), body: body))
   }
 
+  /// Whether a source that brings more to be written has to wait by `afterWrites`: not everything is written yet, or others
+  /// have waited for that.
+  var holdsReads: Bool { hasWritesLeft || !held.isEmpty }
+
+  /// Runs `body`, which reads `source`, when everything is written, behind those that wait for that already. Until then
+  /// `source` is only told that it may write.
+  func afterWrites(_ source: IOSource, _ body: @escaping () -> Void) {
+    held.append(Yielded(tag: sources.yieldTurn(source), body: body))
+  }
+
   /// Whether a source is ready now, by what the kernel says, or has yielded. One that had something for `client` alone
   /// when it was served last does not count: a client that waits for its answers while it calls is not interrupted by
   /// them.
   func isAnyoneReady(besides client: Int? = nil) -> Bool {
-    yielded.contains { $0.tag.map { sources.mayBeForOthers($0, than: client) } ?? false }
+    yielded.contains { mayBeForOthers($0, than: client) } || held.contains { mayBeForOthers($0, than: client) }
       || sources.isAnyoneReady(besides: client)
+  }
+
+  private func mayBeForOthers(_ waiting: Yielded, than client: Int?) -> Bool {
+    waiting.tag.map { sources.mayBeForOthers($0, than: client) } ?? false
   }
 
   /// Whether another source has something to be done: it has yielded, or the kernel says that it is ready.
   func isAnyoneReady(otherThan source: IOSource?) -> Bool {
-    !yielded.isEmpty || sources.isAnyoneReady(otherThan: source)
+    !yielded.isEmpty || !held.isEmpty || sources.isAnyoneReady(otherThan: source)
   }
 
   /// To be told from `beforeSleep`: what there is to write now is for this client alone, or, with nil, for several.
@@ -154,15 +170,20 @@ final class EventLoop {
     let mayOversleep = !hasDeferred && !hasWritesLeft && exitCode == nil && !isDue
     if mayOversleep { meter.rest(at: time.now) }
     try sources.dispatch(milliseconds: mayOversleep ? Self.milliseconds(limit) : 0) { isFirst in
-      if !isFirst { beforeSleep(self) }
+      if !isFirst { writeBetween() }
       beginTurn()
       return isFirst || exitCode == nil
     }
-    if !yielded.isEmpty { beforeSleep(self) }
+    if !yielded.isEmpty { writeBetween() }
     sources.forgetServed()
     if system.isDue, exitCode == nil { try system.turn() }
     if mayGoOn > 0, exitCode == nil { goOn(mayGoOn) }
+    if !held.isEmpty, exitCode == nil { readHeld() }
   }
+
+  /// What is to be written before others go on; where that is more than a turn allows, the rest of it is the next turn's.
+  @inline(__always)
+  private func writeBetween() { if !hasWritesLeft { beforeSleep(self) } }
 
   /// Whether a timer has to be fired now. What the kernel's timer is set to, it tells by itself, as other sources do;
   /// the clock is only asked for what was set since. What is set while that one is about to ring may thus ring with it,
@@ -180,8 +201,8 @@ final class EventLoop {
     return next
   }
 
-  /// Something was put off to the next turn, or has yielded.
-  var hasDeferred: Bool { !deferred.isEmpty || !yielded.isEmpty }
+  /// Something was put off to the next turn, has yielded, or waits until everything is written.
+  var hasDeferred: Bool { !deferred.isEmpty || !yielded.isEmpty || !held.isEmpty }
 
   private static func milliseconds(_ limit: Duration?) -> Int32 {
     limit.map { Int32(clamping: (max(0, $0.nanoseconds) + 999_999) / 1_000_000) } ?? -1
@@ -202,18 +223,31 @@ final class EventLoop {
   /// time is the first the next time.
   private func goOn(_ count: Int) {
     runDeferred()
-    beforeSleep(self)
+    writeBetween()
     let end = time.now + Self.yieldedLimit
     var left = count
     while left > 0, exitCode == nil, left == count || time.now < end {
       left -= 1
       // Those behind it are still waiting meanwhile, which `isAnyoneReady` has to say.
-      let first = yielded.removeFirst()
-      if let tag = first.tag { sources.goOn(tag) }
-      run(first.body)
-      beforeSleep(self)
-      sources.forgetServed()
+      goOn(with: yielded.removeFirst())
     }
+  }
+
+  /// The first of those that have waited for all writes read on, until one of them has brought as much again, within the
+  /// same time.
+  private func readHeld() {
+    let end = time.now + Self.yieldedLimit
+    while !held.isEmpty, !hasWritesLeft, exitCode == nil {
+      goOn(with: held.removeFirst())
+      guard time.now < end else { return }
+    }
+  }
+
+  private func goOn(with waiting: Yielded) {
+    if let tag = waiting.tag { sources.goOn(tag) }
+    run(waiting.body)
+    writeBetween()
+    sources.forgetServed()
   }
 
   /// Each has the time when its turn came.

@@ -31,10 +31,9 @@ final class TransportSocket {
   private static let turnTimeLimit: Int64 = 2_000_000
   /// The same where thousands of writes follow, which cost more than that.
   private static let longTurnLimit: Int64 = 8_000_000
-  /// What one of the writes costs that follow a turn, one for each client that got something. In nanoseconds, too.
+  /// What a turn lasts at least for each of the writes that follow it, one for each client that got something, so that it is
+  /// worth them. In nanoseconds, too.
   private static let writeCost: Int64 = 1_000
-  /// For so many clients a turn is longer, so that it is worth their writes; not for more.
-  private static let writesLimit = 200
 
   /// For what does not keep it.
   private let reference = LightReference<TransportSocket>()
@@ -62,6 +61,7 @@ final class TransportSocket {
   /// Made once, because they are handed over in nearly every turn.
   private lazy var flushing: () -> Void = { [reference] in reference.object?.flush() }
   private lazy var reading: () -> Void = { [reference] in reference.object?.readNow() }
+  private lazy var readingOn: () -> Void = { [reference] in reference.object?.readNow(hasWaited: true) }
   /// Whether the peer is read no further for now.
   private var isReadingHeld = false
   /// Nothing is written from then on; nil for a link that belongs to this host alone.
@@ -220,9 +220,17 @@ final class TransportSocket {
     context.loop.afterOthers(source, reading)
   }
 
-  private func readNow() {
+  /// `hasWaited`: for everything to be written.
+  private func readNow(hasWaited: Bool = false) {
     readIsDue = false
-    read()
+    if let owner { read(for: owner, hasWaited: hasWaited) }
+  }
+
+  /// What was read before, here or of others, is still being written, to so many that it takes several turns.
+  private func readAfterWrites() {
+    guard !readIsDue, let source else { return }
+    readIsDue = true
+    context.loop.afterWrites(source, readingOn)
   }
 
   /// Reads until nothing is left, or until others are due.
@@ -230,10 +238,9 @@ final class TransportSocket {
     if let owner { read(for: owner) }
   }
 
-  private func read(for owner: any Owner) {
+  private func read(for owner: any Owner, hasWaited: Bool = false) {
     guard !isReadingHeld else { return }
-    // What was read before is still being written, to so many that it takes several turns.
-    if context.loop.hasWritesLeft { return readAfterOthers() }
+    if context.loop.holdsReads, !hasWaited { return readAfterWrites() }
     turn = nil
     if let pendingInput, !hear(pendingInput, for: owner) { return }
     var budget = turnLimit
@@ -269,14 +276,13 @@ final class TransportSocket {
     var turn = turn ?? TimeSlice(at: loop.time.arrival.instant, nanoseconds: timeLimit)
     defer { self.turn = turn }
     return turn.isOver(
-      at: loop.time.now, least: Self.writeCost &* Int64(min(loop.writesDue(), Self.writesLimit)),
+      at: loop.time.now, least: leastTime,
       { loop.isAnyoneReady(otherThan: source) })
   }
 
   /// For the turn that has begun, by the writes that it has led to so far.
-  private var timeLimit: Int64 {
-    min(max(Self.turnTimeLimit, Self.writeCost &* Int64(context.loop.writesDue())), Self.longTurnLimit)
-  }
+  private var leastTime: Int64 { min(Self.writeCost &* Int64(context.loop.writesDue()), Self.longTurnLimit) }
+  private var timeLimit: Int64 { max(Self.turnTimeLimit, leastTime) }
 
   /// To be told after each read which message has begun and not ended. One that does not end in time ends the
   /// connection.

@@ -218,6 +218,54 @@ import Testing
     withExtendedLifetime(source) {}
   }
 
+  @Test func whoHasWaitedLongestUntilAllIsWrittenReadsFirst() throws {
+    let loop = try EventLoop()
+    let pairs = try (0..<2).map { _ in try Descriptors.pair() }
+    defer { pairs.forEach(Descriptors.close) }
+    let sources = try pairs.map { try loop.addIO($0.0, .readable) { _ in } }
+    var trace: [Int] = []
+    var isWriting = true
+    loop.beforeSleep = { $0.hasWritesLeft = isWriting }
+    func hold(_ number: Int) {
+      loop.afterWrites(sources[number]) {
+        trace.append(number)
+        // What it has read is written in several turns.
+        isWriting = true
+        hold(number)
+      }
+    }
+    hold(0)
+    hold(1)
+    for _ in 0..<3 { try loop.turn() }
+    #expect(trace.isEmpty && loop.holdsReads)
+    for count in 1...4 {
+      isWriting = false
+      while trace.count < count { try loop.turn() }
+      try loop.turn()
+      #expect(trace == Array([0, 1, 0, 1].prefix(count)))
+    }
+    withExtendedLifetime(sources) {}
+  }
+
+  @Test func whatIsWrittenInSeveralTurnsGoesOnOnceInEach() throws {
+    let loop = try EventLoop()
+    let pair = try Descriptors.pair()
+    defer { Descriptors.close(pair) }
+    let source = try loop.addIO(pair.0, .readable) { _ in Descriptors.drain(pair.0) }
+    var flushes = 0
+    loop.beforeSleep = {
+      flushes += 1
+      $0.hasWritesLeft = true
+    }
+    Descriptors.write(pair.1, "x")
+    for turn in 1...3 {
+      loop.afterOthers {}
+      try loop.turn()
+      #expect(flushes == turn)
+    }
+    withExtendedLifetime(source) {}
+  }
+
   @Test func manyThatHaveYieldedDoNotGoOnAllInOneTurn() throws {
     let loop = try EventLoop()
     var trace: [Int] = []

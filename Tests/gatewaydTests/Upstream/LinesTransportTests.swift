@@ -88,6 +88,20 @@ import Testing
     #expect(try dialing.run { dialing.texts == ["first", "second"] })
   }
 
+  @Test func aPeerIsReadNoFurtherWhileWhatWasReadIsWritten() throws {
+    let peer = try answering()
+    let dialing = try WebSocketDialing(carrying: .lines)
+    try dialing.open(WebSocketDialing.request(peer.port))
+    dialing.send("0\n")
+    #expect(try dialing.run { dialing.texts == ["first"] })
+    dialing.loop.beforeSleep = { $0.hasWritesLeft = true }
+    dialing.send("1\n")
+    #expect(try dialing.run { dialing.loop.holdsReads && dialing.loop.hasDeferred })
+    #expect(dialing.texts == ["first"])
+    dialing.loop.beforeSleep = { $0.hasWritesLeft = false }
+    #expect(try dialing.run { dialing.texts == ["first", "second"] })
+  }
+
   @Test func aGoodbyeDoesNotWaitForTheTimeOfWriting() throws {
     let peer = try WebSocketPeer { _, connection in _ = try connection.read(1) }
     let dialing = try WebSocketDialing(carrying: .lines)
