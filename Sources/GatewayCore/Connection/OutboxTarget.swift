@@ -1,22 +1,37 @@
 /// Where a durable send goes, in words that mean the same after a restart: the configuration may have changed
-/// meanwhile.
-public struct OutboxTarget: Hashable, Sendable {
+/// meanwhile. An object, because every entry has one, and nearly always that of its connection.
+public final class OutboxTarget: Hashable, Sendable {
   public enum Name: Hashable, Sendable {
     /// A configured upstream.
     case upstream(String)
     /// The whole URL, which may hold secrets in its user info and query.
     case url(String)
   }
-  public var name: Name
+  public let name: Name
   /// For Socket.IO beginning with `/`.
-  public var namespace: String
+  public let namespace: String
   /// What a program said of a URL. Without secrets in what is stored: those are refused.
-  public var options: TargetOptions?
+  public let options: TargetOptions?
+  /// Bytes that are stored of it beside what every entry has.
+  let byteCount: Int
 
   public init(name: Name, namespace: String, options: TargetOptions? = nil) {
     self.name = name
     self.namespace = namespace
     self.options = options
+    // A configured name has no length that a program chose.
+    let url = if case .url(let url) = name { url.utf8.count } else { 0 }
+    byteCount = url + namespace.utf8.count + (options?.byteCount ?? 0)
+  }
+
+  public static func == (a: OutboxTarget, b: OutboxTarget) -> Bool {
+    a === b || (a.name == b.name && a.namespace == b.namespace && a.options == b.options)
+  }
+
+  public func hash(into hasher: inout Hasher) {
+    hasher.combine(name)
+    hasher.combine(namespace)
+    hasher.combine(options)
   }
 
   /// It has to be read before it is known what it means.
@@ -24,7 +39,7 @@ public struct OutboxTarget: Hashable, Sendable {
 
   /// As it stands on a disk: the name or the URL, and with the URL the text of what was said of it. Nil for both names, for
   /// none, and for a text that says nothing.
-  public init?(upstream: String?, url: String?, namespace: String, options: [UInt8]?) {
+  public convenience init?(upstream: String?, url: String?, namespace: String, options: [UInt8]?) {
     switch (upstream, url) {
     case (let name?, nil): self.init(name: .upstream(name), namespace: namespace)
     case (nil, let url?):
@@ -37,18 +52,11 @@ public struct OutboxTarget: Hashable, Sendable {
     case (nil, nil), (_?, _?): return nil
     }
   }
-
-  /// Bytes that are stored of it beside what every entry has.
-  var byteCount: Int {
-    // A configured name has no length that a program chose.
-    let url = if case .url(let url) = name { url.utf8.count } else { 0 }
-    return url + namespace.utf8.count + (options?.byteCount ?? 0)
-  }
 }
 
 extension OutboxTarget {
   /// The target of a connection. The path stays as it was: after a restart the URL must not mean another upstream.
-  init(_ specification: UpstreamSpecification) {
+  convenience init(_ specification: UpstreamSpecification) {
     self.init(
       name: specification.name.map { .upstream($0) } ?? .url(specification.url.canonical.fullText),
       namespace: specification.namespace, options: specification.options)

@@ -10,7 +10,7 @@ struct MovedUpstream {
   init(_ entries: [OutboxEntry], in store: FakeOutboxStore = FakeOutboxStore()) {
     let sends = entries.map { entry in
       var send = entry
-      send.target.name = .url("http://moved.example/")
+      send.target = OutboxTarget(name: .url("http://moved.example/"), namespace: entry.target.namespace)
       send.retries = 9
       return send
     }

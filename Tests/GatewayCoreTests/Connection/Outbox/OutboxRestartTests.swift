@@ -52,7 +52,7 @@ import Testing
   /// An entry by a URL that two upstreams have, and the reload that leaves it to `chat` alone, whose connection is up.
   private static func resolvedConflict() -> (FakeOutboxStore, GatewayHarness, HarnessClient) {
     var entry = Self.entry(1)
-    entry.target.name = .url("http://chat.example/")
+    entry.target = OutboxTarget(name: .url("http://chat.example/"), namespace: entry.target.namespace)
     let store = FakeOutboxStore()
     let harness = GatewayHarness(outbox: .open(store, [entry])) { $0.upstreams["other"] = $0.upstreams["chat"] }
     let client = harness.client()
