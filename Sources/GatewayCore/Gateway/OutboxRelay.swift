@@ -24,6 +24,9 @@ final class OutboxRelay {
   /// More than any process gives in a millisecond.
   private static let numbersPerMillisecond: UInt64 = 1 << 10
 
+  /// What hears from the disk of durable sends.
+  private let heard: (OutboxRecord?, StorageProblem?) -> Void
+
   /// Told that the send behind a client's call is on disk: the client, its call, and the id of the send.
   var onStored: (UInt64, UInt64, String, Connection) -> Void = { _, _, _, _ in }
   /// Told what happened, for the log.
@@ -39,6 +42,12 @@ final class OutboxRelay {
     time = seams.time
     timers = seams.timers
     work = SlicedWork(seams.timers)
+    heard = { [reference] record, problem in
+      guard let record, let send = record.awaited.take(), let relay = reference.object,
+        relay.outbox.decided(record, problem)
+      else { return }
+      relay.stored(record, send, problem)
+    }
     reference.begin(self)
   }
 
@@ -86,18 +95,8 @@ final class OutboxRelay {
     let owner = command.owner
     let entry = entry(for: command, on: connection, asked: level, key: key)
     guard let record = outbox.take(consume entry, carriedBy: (connection, command)) else { return }
-    outbox.makeLast(record, storing(record, command, owner, on: connection))
-  }
-
-  /// What hears from the disk. By itself, so that what it keeps is not kept on the way to the disk once more.
-  @inline(never)
-  private func storing(
-    _ record: OutboxRecord, _ command: Command, _ owner: CommandOwner, on connection: Connection
-  ) -> (StorageProblem?) -> Void {
-    { [reference] problem in
-      guard let relay = reference.object, relay.outbox.decided(record, problem) else { return }
-      relay.stored(record, command, owner, on: connection, problem)
-    }
+    record.awaited = OutboxRecord.AwaitedSend(command: command, owner: owner, connection: connection)
+    outbox.makeLast(record, OutboxWaiter(record, heard))
   }
 
   private func entry(
@@ -107,12 +106,10 @@ final class OutboxRelay {
       for: connection.outboxTarget, asked: level, key: key, now: time.now, wall: outbox.wallMilliseconds)
   }
 
-  private func stored(
-    _ record: OutboxRecord, _ command: Command, _ owner: CommandOwner, on connection: Connection,
-    _ problem: StorageProblem?
-  ) {
+  private func stored(_ record: OutboxRecord, _ send: OutboxRecord.AwaitedSend, _ problem: StorageProblem?) {
+    let (command, connection) = (send.command, send.connection)
     if let problem { return connection.reject(command, problem) }
-    if case .call(let client, let request) = owner { onStored(client, request, record.entry.id, connection) }
+    if case .call(let client, let request) = send.owner { onStored(client, request, record.entry.id, connection) }
     if record.entry.key != nil { keys.note(record.entry.id, state: DeliveryLevel.durable.rawValue) }
     replaceWithheld(by: command.coalescing, command.number, on: connection)
     if !connection.isAllowed(command) {

@@ -4,11 +4,6 @@ import GatewayCore
 /// brings its answers back. The writer's inbox needs no bound of its own: whatever is in it counts in the outbox's
 /// limits. Decision 0032.
 final class DiskOutbox: OutboxStore {
-  /// A function by itself would be wrapped, in memory of its own, to stand in an array.
-  private struct Waiter {
-    let done: (StorageProblem?) -> Void
-  }
-
   private let loop: EventLoop
   private let writer: OutboxWriter
   private var source: EventLoop.IOSource?
@@ -17,8 +12,8 @@ final class DiskOutbox: OutboxStore {
   private var room = 0
   private var isPosting = false
   private lazy var posting: () -> Void = { [weak self] in self?.post() }
-  /// The callers that wait for the disk, in order; the first `decided` of them have heard.
-  private var waiting: [Waiter] = []
+  /// Those that wait for the disk, in order; the first `decided` of them have heard, and are nil.
+  private var waiting: [OutboxWaiter?] = []
   private var decided = 0
   private var whenClosed: (() -> Void)?
   var onDecision: ((StorageProblem?) -> Void)?
@@ -42,8 +37,8 @@ final class DiskOutbox: OutboxStore {
     writer.close()
   }
 
-  func commit(_ change: consuming OutboxChange, _ done: @escaping (StorageProblem?) -> Void) {
-    waiting.append(Waiter(done: done))
+  func commit(_ change: consuming OutboxChange, _ waiter: consuming OutboxWaiter) {
+    waiting.append(consume waiter)
     gathered.append(change, isAwaited: true)
     guard !isPosting else { return }
     isPosting = true
@@ -80,9 +75,9 @@ final class DiskOutbox: OutboxStore {
     case .decided(let problem, let batch):
       onDecision?(problem)
       for _ in 0..<batch.awaited where decided < waiting.count {
-        let waiter = waiting[decided]
+        let waiter = waiting[decided].take()
         decided += 1
-        waiter.done(problem)
+        waiter?.hear(problem)
       }
       if decided == waiting.count {
         waiting.removeAll(keepingCapacity: decided <= Self.keptCapacity)

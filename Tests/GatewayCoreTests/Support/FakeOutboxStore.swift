@@ -3,8 +3,8 @@
 /// A disk that the test plays: changes wait until it lets them through, or fails them.
 final class FakeOutboxStore: OutboxStore {
   private(set) var entries: [UInt64: OutboxEntry] = [:]
-  /// With what is told of a change that is awaited.
-  private var waiting: [(change: OutboxChange, done: ((StorageProblem?) -> Void)?)] = []
+  /// With who waits for a change that is awaited.
+  private var waiting: [(change: OutboxChange, waiter: OutboxWaiter?)] = []
   private(set) var isClosed = false
   /// How many changes reached the disk.
   private(set) var written = 0
@@ -17,7 +17,7 @@ final class FakeOutboxStore: OutboxStore {
   var stored: [OutboxEntry] { entries.values.sorted { $0.number < $1.number } }
   var waitingCount: Int { waiting.count }
 
-  func commit(_ change: OutboxChange, _ done: @escaping (StorageProblem?) -> Void) { waiting.append((change, done)) }
+  func commit(_ change: OutboxChange, _ waiter: OutboxWaiter) { waiting.append((change, waiter)) }
 
   /// The process ends, and with it what had not reached the disk.
   func forgetWaiting() { waiting = [] }
@@ -43,11 +43,11 @@ final class FakeOutboxStore: OutboxStore {
     var left = count
     while left > 0, !waiting.isEmpty {
       left -= 1
-      let (change, done) = waiting.removeFirst()
+      let (change, waiter) = waiting.removeFirst()
       if problem == nil { apply(change) }
-      guard let done else { continue }
+      guard let waiter else { continue }
       onDecision?(problem)
-      done(problem)
+      waiter.hear(problem)
     }
   }
 

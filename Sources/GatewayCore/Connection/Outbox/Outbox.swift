@@ -120,9 +120,11 @@ final class Outbox {
     _ done: @escaping (OutboxRecord, StorageProblem?, Bool) -> Void
   ) {
     guard let record = take(entry, carriedBy: carrier) else { return }
-    makeLast(record, replacing: old) { [weak self] problem in
-      if let self { done(record, problem, decided(record, problem)) }
-    }
+    makeLast(
+      record, replacing: old,
+      OutboxWaiter { [weak self] problem in
+        if let self { done(record, problem, decided(record, problem)) }
+      })
   }
 
   /// The same of an entry that was found where copies are.
@@ -145,9 +147,9 @@ final class Outbox {
     return record
   }
 
-  /// The second half: makes it last. What `done` hears is to be told to `decided`.
-  func makeLast(_ record: OutboxRecord, replacing old: UInt64? = nil, _ done: @escaping (StorageProblem?) -> Void) {
-    rows.commit(old.map { .replace($0, record.snapshot) } ?? .add(record.snapshot), done)
+  /// The second half: makes it last. What the waiter hears is to be told to `decided`.
+  func makeLast(_ record: OutboxRecord, replacing old: UInt64? = nil, _ waiter: consuming OutboxWaiter) {
+    rows.commit(old.map { .replace($0, record.snapshot) } ?? .add(record.snapshot), waiter)
   }
 
   /// Whether an entry was made last. Returns whether it still had no outcome then.
@@ -292,11 +294,13 @@ final class Outbox {
 
   private func commit(_ change: OutboxChange, _ done: ((StorageProblem?) -> Void)?) {
     guard let done else { return rows.note(change) }
-    rows.commit(change) { [weak self] problem in
-      // What happened has happened: the disk has to learn of it one day, as it is by then.
-      if problem != nil, let self { rows.note(owed(change)) }
-      done(problem)
-    }
+    rows.commit(
+      change,
+      OutboxWaiter { [weak self] problem in
+        // What happened has happened: the disk has to learn of it one day, as it is by then.
+        if problem != nil, let self { rows.note(owed(change)) }
+        done(problem)
+      })
   }
 
   /// A change that was not kept, as it is to be made now. An entry that was forgotten since must not come back, nor

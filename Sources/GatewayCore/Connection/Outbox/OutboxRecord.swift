@@ -13,12 +13,22 @@ final class OutboxRecord {
     case carried(Command, by: Connection)
   }
 
+  /// A send that its connection has queued, and that must not be written before the disk has it.
+  struct AwaitedSend {
+    let command: Command
+    /// The call that is answered then.
+    let owner: CommandOwner
+    let connection: Connection
+  }
+
   /// What the disk is told, as it is at the moment: handed on and never copied.
   private(set) var snapshot: OutboxChange.Snapshot
   /// Which connection carries it.
   private(set) var carriage = Carriage.none
   /// The disk has it.
   var isCommitted: Bool
+  /// What waits for that; nil once the disk has answered.
+  var awaited: AwaitedSend?
   /// The unfinished sends among which it counts; nil when it is finished.
   var line: OutboxLine?
   /// Its place among the finished ones; nil while it is none of them.

@@ -69,27 +69,29 @@ final class OutboxRows {
     if case .unavailable(let problem) = condition, !isAfield(target) { problem } else { nil }
   }
 
-  /// Makes a change last; `done` is that of `OutboxStore.commit`.
-  func commit(_ change: OutboxChange, _ done: @escaping (StorageProblem?) -> Void) {
+  /// Makes a change last; the waiter hears what it does of `OutboxStore.commit`.
+  func commit(_ change: OutboxChange, _ waiter: consuming OutboxWaiter) {
     switch change {
-    case .add(let snapshot) where isAfield(snapshot.entry.target): keep(snapshot.entry, done)
+    case .add(let snapshot) where isAfield(snapshot.entry.target): keep(snapshot.entry, waiter)
     case .replace(let old, let snapshot) where isAfield(snapshot.entry.target):
-      keep(snapshot.entry) { [weak self] problem in
-        if problem == nil { self?.note(.remove(old)) }
-        done(problem)
-      }
+      keep(
+        snapshot.entry,
+        OutboxWaiter { [weak self, waiter] problem in
+          if problem == nil { self?.note(.remove(old)) }
+          waiter.hear(problem)
+        })
     case .update(let snapshot) where afield.contains(snapshot.number):
       noteAfield(snapshot)
-      done(nil)
-    case .remove(let number) where afield.remove(number) != nil: done(nil)
-    case .add, .replace, .update, .remove, .shift: store?.commit(change, done)
+      waiter.hear(nil)
+    case .remove(let number) where afield.remove(number) != nil: waiter.hear(nil)
+    case .add, .replace, .update, .remove, .shift: store?.commit(change, waiter)
     }
   }
 
   /// Makes an entry last that was found where copies are; `done` is that of `OutboxStore.commit`. Where it is at home there it
   /// lasts already.
   func keepFound(_ snapshot: OutboxChange.Snapshot, _ done: @escaping (StorageProblem?) -> Void) {
-    guard isAfield(snapshot.entry.target) else { return commit(.add(snapshot), done) }
+    guard isAfield(snapshot.entry.target) else { return commit(.add(snapshot), OutboxWaiter(done)) }
     afield.insert(snapshot.number)
     done(nil)
   }
@@ -114,11 +116,11 @@ final class OutboxRows {
     store.note(.add(snapshot))
   }
 
-  private func keep(_ entry: OutboxEntry, _ done: @escaping (StorageProblem?) -> Void) {
+  private func keep(_ entry: OutboxEntry, _ waiter: OutboxWaiter) {
     afield.insert(entry.number)
     copies?.keep(entry) { [weak self] problem in
       if problem != nil { self?.afield.remove(entry.number) }
-      done(problem)
+      waiter.hear(problem)
     }
   }
 

@@ -1,9 +1,9 @@
 /// Keeps the outbox where a crash cannot reach it. The daemon uses SQLite on a thread of its own.
 public protocol OutboxStore: AnyObject {
-  /// Makes a change last. `done` is called exactly once, later, in the order of the calls, when the change would
-  /// survive the machine's power loss, or with what prevents that; then nothing of it was kept. `onDecision` is told
+  /// Makes a change last. Who waits for it hears exactly once, later, in the order of the calls, when the change would
+  /// survive the machine's power loss, or what prevents that; then nothing of it was kept. `onDecision` is told
   /// first.
-  func commit(_ change: consuming OutboxChange, _ done: @escaping (StorageProblem?) -> Void)
+  func commit(_ change: consuming OutboxChange, _ waiter: consuming OutboxWaiter)
 
   /// A change that is not awaited: it goes along with the next `commit`, or alone after a moment. It is tried until it
   /// succeeds. A crash before that leaves the entry as it was.
@@ -18,6 +18,34 @@ public protocol OutboxStore: AnyObject {
 
   /// Writes what is left and lets go of the files. Nothing may be asked of it afterwards.
   func close(_ done: @escaping () -> Void)
+}
+
+extension OutboxStore {
+  /// Makes a change last; `done` hears what its waiter would.
+  func commit(_ change: consuming OutboxChange, _ done: @escaping (StorageProblem?) -> Void) {
+    commit(change, OutboxWaiter(done))
+  }
+}
+
+/// Who waits for a change to be on the disk.
+public struct OutboxWaiter {
+  /// What is told with the answer; nil where a function of the caller's own hears it.
+  private let record: OutboxRecord?
+  private let tell: (OutboxRecord?, StorageProblem?) -> Void
+
+  /// One function hears of all records: one for each would take memory of its own.
+  init(_ record: OutboxRecord, _ tell: @escaping (OutboxRecord?, StorageProblem?) -> Void) {
+    self.record = record
+    self.tell = tell
+  }
+
+  init(_ done: @escaping (StorageProblem?) -> Void) {
+    record = nil
+    tell = { _, problem in done(problem) }
+  }
+
+  /// Tells what became of the change; nil: it would survive the machine's power loss.
+  public func hear(_ problem: StorageProblem?) { tell(record, problem) }
 }
 
 /// One step in the life of an entry on disk.
