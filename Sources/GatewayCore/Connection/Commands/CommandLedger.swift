@@ -182,8 +182,9 @@ struct CommandLedger {
   /// `mutating`, so that nothing is copied for the question.
   var nextToFlow: UInt64? {
     mutating get {
-      guard !awaitsEarlier, let place = queue.nextPlace(from: flow.next) else { return nil }
-      return place < (queue.firstUncommitted ?? UInt64.max) ? place : nil
+      let end = queue.firstUncommitted ?? .max
+      guard !awaitsEarlier, flow.next < end, let place = queue.nextPlace(from: flow.next) else { return nil }
+      return place < end ? place : nil
     }
   }
 

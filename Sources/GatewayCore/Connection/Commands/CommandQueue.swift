@@ -24,8 +24,8 @@ struct CommandQueue {
   private var replaceable = IncrementalTable<Coalescing, Command>()
   /// Those that must not be written after an instant.
   private var expiries = DeadlineHeap<Expiry>()
-  /// Those that are not on disk yet.
-  private var uncommitted = TombstoneQueue<Command>()
+  /// The places of those that are not on disk yet.
+  private var uncommitted = TombstoneQueue<Void>()
   /// Those that wait until others have gone.
   private var suspected = TombstoneQueue<Command>()
   /// Those of the uncommitted ones whose caller is not known.
@@ -216,7 +216,7 @@ struct CommandQueue {
       memory?.add(cost, for: .user(command.user))
       return
     }
-    if command.isUncommitted { uncommitted.insert(command, at: place) }
+    if command.isUncommitted { uncommitted.insert((), at: place) }
   }
 
   /// The next command to write; it stays in the queue.
