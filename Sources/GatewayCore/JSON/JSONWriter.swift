@@ -154,12 +154,22 @@ extension [UInt8] {
     var plain = 0
     for index in Self.unescapedPrefix(of: utf8)..<utf8.count {
       let byte = utf8[index]
-      guard byte < 0x20 || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\") else { continue }
+      guard Self.isEscaped(byte) else { continue }
       append(contentsOf: utf8[plain..<index])
       plain = index + 1
       append(escapeOf: byte)
     }
     append(contentsOf: utf8[plain...])
+  }
+
+  @inline(__always)
+  private static func isEscaped(_ byte: UInt8) -> Bool {
+    byte < 0x20 || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\")
+  }
+
+  /// Whether the inside of a JSON string would be more than that text.
+  static func escapes(anyOf text: RawSpan) -> Bool {
+    text.withUnsafeBytes { $0.contains(where: isEscaped) }
   }
 
   /// How many bytes at the beginning certainly need no escape: looked at eight at a time, up to the first eight that

@@ -83,6 +83,9 @@ enum SocketIOMessage {
     _ name: String?, args: RawSpan, arePlain: Bool = false, attachmentLimit: Int, parser: ParserName
   ) throws(MessageProblem) -> PreparedMessage {
     guard let elements = elements(args) else { throw .invalid("args must be an array") }
+    if let name, arePlain, parser == .json, ![UInt8].escapes(anyOf: name.utf8Span.span.bytes) {
+      return PreparedMessage(event: name, body: plain(name.utf8Span.span.bytes, args.extracting(elements)))
+    }
     var body: [UInt8] = []
     body.reserveCapacity((name?.utf8.count ?? 0) + elements.count + 8)
     body.append(UInt8(ascii: "["))
@@ -106,6 +109,20 @@ enum SocketIOMessage {
     }
     body.append(UInt8(ascii: "]"))
     return PreparedMessage(event: name ?? "", body: body, attachments: attachments)
+  }
+
+  /// An event that is written as it came.
+  private static func plain(_ name: RawSpan, _ elements: RawSpan) -> [UInt8] {
+    var body: [UInt8] = []
+    body.append(room: name.byteCount + elements.byteCount + 5) { out in
+      out.put("[\"")
+      out.put(name)
+      out.put("\"")
+      if !elements.isEmpty { out.put(",") }
+      out.put(elements)
+      out.put("]")
+    }
+    return body
   }
 
   /// What stands between the brackets of an array, without the white space at its ends.
