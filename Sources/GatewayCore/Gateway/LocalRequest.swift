@@ -49,7 +49,8 @@ struct LocalEnvelope: ~Copyable {
 
   /// Why there is no request object here.
   private var refusal: LocalError?
-  private var version: Range<Int>?
+  /// Whether that is the protocol's; nil before its member.
+  private var isVersionRight: Bool?
   private var id: Range<Int>?
   private var method: Range<Int>?
   private var params: Range<Int>?
@@ -81,8 +82,18 @@ struct LocalEnvelope: ~Copyable {
     guard at == line.byteCount else { throw .syntax(at: at) }
   }
 
+  /// How nearly all lines begin: there nothing has to be looked for.
+  private static let usualBeginning = [UInt8](#"{"jsonrpc":"2.0","#.utf8)
+
   private mutating func scanMembers(_ line: RawSpan, _ at: inout Int) throws(JSONError) {
-    guard JSONScanner.openContainer(line, &at, end: UInt8(ascii: "}")) else { return }
+    let usual = Self.usualBeginning.span.bytes
+    if line.extracting(droppingFirst: at).extracting(first: usual.byteCount).isEqual(to: usual) {
+      isVersionRight = true
+      at += usual.byteCount
+      JSONScanner.skipWhitespace(line, &at)
+    } else if !JSONScanner.openContainer(line, &at, end: UInt8(ascii: "}")) {
+      return
+    }
     repeat {
       let key = try JSONScanner.scanKey(line, &at)
       let member = Self.index.find(line, key).flatMap { Member(rawValue: $0) }
@@ -102,7 +113,9 @@ struct LocalEnvelope: ~Copyable {
   private mutating func add(_ line: RawSpan, _ member: Member?, _ key: Range<Int>, _ value: Range<Int>) {
     let isFirst: Bool
     switch member {
-    case .jsonrpc: isFirst = Self.set(&version, value)
+    case .jsonrpc:
+      isFirst = isVersionRight == nil
+      if isFirst { isVersionRight = JSONScanner.stringEquals(line, value, "2.0") }
     case .id: isFirst = Self.set(&id, value)
     case .method: isFirst = Self.set(&method, value)
     case .params: isFirst = Self.set(&params, value)
@@ -135,7 +148,7 @@ struct LocalEnvelope: ~Copyable {
   /// Nil for a notification. `mutating`, as all that is asked of it, so that nothing is copied for the question.
   mutating func requestID(_ line: RawSpan) throws(LocalError) -> RequestID? {
     if let refusal { throw refusal }
-    guard let version, JSONScanner.stringEquals(line, version, "2.0") else {
+    guard isVersionRight == true else {
       throw LocalError(.invalidRequest, "The member \"jsonrpc\" must be \"2.0\".")
     }
     guard let range = id else { return nil }

@@ -31,6 +31,7 @@ private func refusal(_ line: String) -> Refusal? { refusal(Array(line.utf8)) }
   @Test(arguments: [
     "", " ", "{", "}", "hello", "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"",
     #"{"jsonrpc":"2.0","id":1,"method":"ping"}}"#,
+    #"{"jsonrpc":"2.0",}"#, #"{"jsonrpc":"2.0",,"id":1,"method":"ping"}"#, #"{"jsonrpc":"2.0","#,
     #"{"jsonrpc":"2.0","id":1,"method":"ping"} x"#, #"{"jsonrpc":"2.0","id":01,"method":"ping"}"#,
     #"{"jsonrpc":"2.0","id":1,"method":"ping","params":{]}"#,
     #"{"jsonrpc":"2.0","id":1,"method":"ping","params":{"a"}}"#,
