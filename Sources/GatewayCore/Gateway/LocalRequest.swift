@@ -12,14 +12,8 @@ struct LocalRequest: Equatable, Sendable {
     _ line: RawSpan, long: LongMember? = nil, lastTarget: CallTarget? = nil
   ) throws(LocalRequestFailure) -> LocalRequest {
     var envelope = LocalEnvelope(long: long, lastTarget: lastTarget)
-    do { try envelope.scan(line) } catch { throw LocalRequestFailure(id: nil, error: .parse(error), answered: true) }
-    let id: RequestID?
-    let name: Range<Int>
-    do {
-      id = try envelope.requestID(line)
-      name = try envelope.methodName(line)
-    } catch { throw LocalRequestFailure(id: nil, error: error, answered: true) }
-    do { return LocalRequest(id: id, call: try envelope.call(line, method: name)) } catch {
+    let (id, call) = try envelope.read(line)
+    do { return LocalRequest(id: id, call: try call.init(envelope.values, line)) } catch {
       throw LocalRequestFailure(id: id, error: error, answered: id != nil)
     }
   }
@@ -54,14 +48,30 @@ struct LocalEnvelope: ~Copyable {
   private var id: Range<Int>?
   private var method: Range<Int>?
   private var params: Range<Int>?
-  private var values: ParameterValues
+  /// For the call that `read` returns.
+  private(set) var values: ParameterValues
   private var otherKeys = JSONKeySet()
 
   @inline(__always)
   init(long: LongMember?, lastTarget: CallTarget?) { values = ParameterValues(long: long, lastTarget: lastTarget) }
 
+  /// Understands one line, in one pass over it, and checks it against the method table: which call it asks for, and what
+  /// that is answered to.
+  mutating func read(_ line: RawSpan) throws(LocalRequestFailure) -> (id: RequestID?, call: any LocalCall.Type) {
+    do { try scan(line) } catch { throw LocalRequestFailure(id: nil, error: .parse(error), answered: true) }
+    let id: RequestID?
+    let name: Range<Int>
+    do {
+      id = try requestID(line)
+      name = try methodName(line)
+    } catch { throw LocalRequestFailure(id: nil, error: error, answered: true) }
+    do { return (id, try call(line, method: name)) } catch {
+      throw LocalRequestFailure(id: id, error: error, answered: id != nil)
+    }
+  }
+
   /// Scans the whole line. Throws only if it is no JSON; everything else that is wrong comes up when it is asked for.
-  mutating func scan(_ line: RawSpan) throws(JSONError) {
+  private mutating func scan(_ line: RawSpan) throws(JSONError) {
     guard let long = values.long else { return try scanLine(line) }
     if let problem = long.problem { throw problem }
     do throws(JSONError) { try scanLine(line) } catch { throw long.original(error) }
@@ -146,7 +156,7 @@ struct LocalEnvelope: ~Copyable {
   }
 
   /// Nil for a notification. `mutating`, as all that is asked of it, so that nothing is copied for the question.
-  mutating func requestID(_ line: RawSpan) throws(LocalError) -> RequestID? {
+  private mutating func requestID(_ line: RawSpan) throws(LocalError) -> RequestID? {
     if let refusal { throw refusal }
     guard isVersionRight == true else {
       throw LocalError(.invalidRequest, "The member \"jsonrpc\" must be \"2.0\".")
@@ -160,15 +170,15 @@ struct LocalEnvelope: ~Copyable {
   }
 
   /// Where the method's name stands.
-  mutating func methodName(_ line: RawSpan) throws(LocalError) -> Range<Int> {
+  private mutating func methodName(_ line: RawSpan) throws(LocalError) -> Range<Int> {
     guard let method, JSONScanner.byte(line, method.lowerBound) == UInt8(ascii: "\"") else {
       throw LocalError(.invalidRequest, "The member \"method\" must be the name of a method.")
     }
     return method
   }
 
-  /// The call, checked against the method table.
-  mutating func call(_ line: RawSpan, method name: Range<Int>) throws(LocalError) -> any LocalCall {
+  /// The type of the call, whose params there are all that it needs, and no others.
+  private mutating func call(_ line: RawSpan, method name: Range<Int>) throws(LocalError) -> any LocalCall.Type {
     guard let (method, call) = MethodTable.find(line, name) else {
       throw .unknownMethod(JSONScanner.decodeString(line, name), among: MethodTable.methods.map(\.name))
     }
@@ -176,6 +186,6 @@ struct LocalEnvelope: ~Copyable {
       throw LocalError(.invalidParams, "The params of \"\(method.name)\" must be an object.")
     }
     try values.begin(method, line)
-    return try call.init(values, line)
+    return call
   }
 }

@@ -49,28 +49,39 @@ public final class LocalSession {
   /// One line without its line end. Valid only during the call. `long` is what was taken out of it.
   public func receive(line: RawSpan, long: LongMember? = nil) {
     guard !isClosing else { return }
+    var envelope = LocalEnvelope(long: long, lastTarget: caller.lastTarget)
     do throws(LocalRequestFailure) {
-      let request = try LocalRequest.parse(line, long: long, lastTarget: caller.lastTarget)
-      if let id = request.id, !calls.isEmpty, calls.number(of: id) != nil {
-        throw LocalRequestFailure(
-          id: nil,
-          error: LocalError(
-            .invalidRequest, "The id is that of a call which is still being answered; use another one."),
-          answered: true)
-      }
-      perform(request)
+      let (id, call) = try envelope.read(line)
+      try perform(call, envelope.values, line, id)
     } catch {
       if error.answered { say(error.id, error.error) }
     }
   }
 
-  /// Does what a request asks for, and answers it where that does not wait.
-  func perform(_ request: LocalRequest) {
+  /// Makes the call of a line, and performs it where it stands: as a value of any type it would take memory.
+  private func perform<Call: LocalCall>(
+    _: Call.Type, _ values: borrowing ParameterValues, _ line: RawSpan, _ id: RequestID?
+  ) throws(LocalRequestFailure) {
+    let call: Call
+    do { call = try Call(values, line) } catch {
+      throw LocalRequestFailure(id: id, error: error, answered: id != nil)
+    }
+    if let id, !calls.isEmpty, calls.number(of: id) != nil {
+      throw LocalRequestFailure(
+        id: nil,
+        error: LocalError(.invalidRequest, "The id is that of a call which is still being answered; use another one."),
+        answered: true)
+    }
+    perform(call, id)
+  }
+
+  /// Does what a call asks for, and answers it where that does not wait.
+  func perform(_ call: some LocalCall, _ id: RequestID?) {
     do throws(LocalError) {
-      if request.call.startsWork, request.id?.isAnswered != true { try checkRoom() }
-      try request.call.perform(in: self, request.id)
+      if call.startsWork, id?.isAnswered != true { try checkRoom() }
+      try call.perform(in: self, id)
     } catch {
-      reply(request.id, error)
+      reply(id, error)
       caller.reviewLast()
     }
   }

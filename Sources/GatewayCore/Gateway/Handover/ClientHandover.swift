@@ -39,9 +39,8 @@ extension LocalSession {
   private func repeatCall(_ call: HandoverDocument.Call) {
     if let number = call.number { makeTraces().nextNumber = number }
     do throws(LocalRequestFailure) {
-      var request = try LocalRequest.parse(call.line.span.bytes)
-      request.id = request.id ?? .answered
-      perform(request)
+      let request = try LocalRequest.parse(call.line.span.bytes)
+      perform(request.call, request.id ?? .answered)
     } catch { drop(reason: Self.restarting, reconnectIn: gateway.reconnectDelay) }
   }
 }

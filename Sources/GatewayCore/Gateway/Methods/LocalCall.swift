@@ -2,7 +2,8 @@
 /// file, which says what the method is called, who may call it, what its params are, and what is done; `MethodTable`
 /// lists them. Byte arrays hold raw JSON text, exactly as the client wrote it.
 ///
-/// A call is handed on as an existential value: one that is larger than three words costs an allocation.
+/// A session performs a call where it was read. As a value of any type one that is larger than three words would cost an
+/// allocation.
 protocol LocalCall: Equatable, Sendable {
   /// What the table says of the method.
   static var method: LocalMethod { get }

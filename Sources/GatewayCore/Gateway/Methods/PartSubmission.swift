@@ -1,17 +1,17 @@
 /// How the parts of a `send` or `request` become one call. Whether its caller may make it is asked with the first part,
 /// before anything is kept, and again where the whole call is made.
 enum PartSubmission {
-  /// The call with its arguments; nil as long as parts are missing. A call without parts comes back as it is.
-  static func complete(
+  /// Submits what is asked for, as soon as no part is missing.
+  static func begin(
     _ call: SendParameters, _ form: SendForm, _ id: RequestID?, in session: LocalSession
-  ) throws(LocalError) -> SendParameters? {
-    guard let part = call.part else { return call }
+  ) throws(LocalError) {
+    guard let part = call.part else { return try SendSubmission.begin(call, form, id, in: session) }
     guard part.isLast || id == nil else {
       throw .invalid(
         ParameterName.part.text, "Only the last part of a message is answered: send the others without an `id`.")
     }
     let message = try session.makeParts().take(part) { () throws(LocalError) in try bounds(call, form, in: session) }
-    return message.map { call.with($0) }
+    if let message { try SendSubmission.begin(call.with(message), form, id, in: session) }
   }
 
   private static func bounds(

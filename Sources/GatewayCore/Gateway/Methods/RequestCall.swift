@@ -18,8 +18,7 @@ struct RequestCall: LocalCall {
   static let startsWork = true
 
   func perform(in session: LocalSession, _ id: RequestID?) throws(LocalError) {
-    guard let whole = try PartSubmission.complete(parameters, .request, id, in: session) else { return }
-    try SendSubmission.begin(whole, .request, id, in: session)
+    try PartSubmission.begin(parameters, .request, id, in: session)
   }
 }
 

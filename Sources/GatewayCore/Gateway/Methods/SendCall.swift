@@ -15,10 +15,7 @@ struct SendCall: LocalCall {
   static let startsWork = true
 
   func perform(in session: LocalSession, _ id: RequestID?) throws(LocalError) {
-    guard let whole = try PartSubmission.complete(parameters, .send(parameters.delivery), id, in: session) else {
-      return
-    }
-    try SendSubmission.begin(whole, .send(parameters.delivery), id, in: session)
+    try PartSubmission.begin(parameters, .send(parameters.delivery), id, in: session)
   }
 }
 

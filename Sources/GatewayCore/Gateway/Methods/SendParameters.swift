@@ -1,6 +1,5 @@
-/// Parameters of `send` and `request`. An object, because most calls are sends and their parameters are many: handing
-/// them on must not mean to copy them.
-final class SendParameters: Sendable {
+/// Parameters of `send` and `request`. Many, and on the path of most calls: passed along, never copied.
+struct SendParameters: Sendable {
   let target: CallTarget
   let event: String
   /// Raw JSON array text; `[]` when absent.
@@ -91,7 +90,7 @@ final class SendParameters: Sendable {
       "How long to wait for the acknowledgement of one write, in milliseconds; 3000 with `retries` unless given."),
   ]
 
-  convenience init(
+  init(
     _ params: borrowing ParameterValues, _ line: RawSpan, _ delivery: DeliveryLevel
   ) throws(LocalError) {
     self.init(
