@@ -90,11 +90,18 @@ struct DeadlineHeap<Item: DeadlineItem> {
   /// Those that wait no more included.
   var entryCount: Int { queue.count + heap.count }
 
-  mutating func push(_ deadline: MonotonicInstant, _ item: Item) {
+  mutating func push(_ deadline: MonotonicInstant, _ item: consuming Item) {
     let entry = Entry(deadline: deadline, item: item)
     count += 1
-    if queue.look(queue.count - 1, { entry < $0 }) == true { heap.push(entry) } else { queue.append(entry) }
+    // Nearly always it is later than all that stand in the queue.
+    if let last = queue.look(queue.count - 1, { $0.deadline }), deadline <= last, comesBeforeLast(entry) {
+      heap.push(entry)
+    } else {
+      queue.append(entry)
+    }
   }
+
+  private func comesBeforeLast(_ entry: Entry) -> Bool { queue.look(queue.count - 1) { entry < $0 } ?? false }
 
   /// An item that stands here does not wait any more, and says so.
   mutating func noteEnd() {
