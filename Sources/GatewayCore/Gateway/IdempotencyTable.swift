@@ -23,6 +23,8 @@ struct IdempotencyTable {
     var fingerprint: UInt64
     /// The last known state of the send, as its result would name it.
     var state: String
+    /// It is not known yet whether the send lasts, as it shall: it may still come to nothing.
+    var isUndecided = false
     var expires: MonotonicInstant
   }
 
@@ -68,6 +70,8 @@ struct IdempotencyTable {
   /// In the order of expiry, which is the order of their making.
   private var order = TombstoneQueue<String>()
   private var perUser: [UInt32: Int] = [:]
+  /// Told the id of a send of which it is known now whether it lasts. Must not use the table within the call.
+  var onDecided: (String) -> Void = { _ in }
 
   mutating func find(_ scope: Scope, fingerprint: UInt64, now: MonotonicInstant) -> Lookup {
     dropExpired(now)
@@ -123,11 +127,15 @@ struct IdempotencyTable {
   }
 
   /// `target`: how the upstream was named.
-  mutating func add(_ scope: Scope, target: CallTarget, id: String, fingerprint: UInt64, now: MonotonicInstant) {
+  mutating func add(
+    _ scope: Scope, target: CallTarget, id: String, fingerprint: UInt64, isUndecided: Bool = false,
+    now: MonotonicInstant
+  ) {
     if let older = entries[scope] { forget(older.id) }
     // It stood under another connection.
     forget(id)
-    entries[scope] = Entry(id: id, fingerprint: fingerprint, state: "accepted", expires: now + Self.lifetime)
+    entries[scope] = Entry(
+      id: id, fingerprint: fingerprint, state: "accepted", isUndecided: isUndecided, expires: now + Self.lifetime)
     homes[id] = Home(scope: scope, place: order.append(id), origin: Origin(target, scope.connection))
     perUser[scope.uid, default: 0] += 1
   }
@@ -139,8 +147,14 @@ struct IdempotencyTable {
 
   /// The send reached another state; one that certainly never left frees its key.
   mutating func note(_ id: String, state: String?) {
-    guard let state else { return forget(id) }
-    if let scope = homes[id]?.scope { entries[scope]?.state = state }
+    guard let scope = homes[id]?.scope, let entry = entries[scope] else { return }
+    if let state {
+      entries[scope]?.state = state
+      entries[scope]?.isUndecided = false
+    } else {
+      forget(id)
+    }
+    if entry.isUndecided { onDecided(id) }
   }
 
   private mutating func forget(_ id: String) {

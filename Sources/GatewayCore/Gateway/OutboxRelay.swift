@@ -7,6 +7,8 @@ final class OutboxRelay {
   let outbox: Outbox
   /// The keys of sends that are remembered.
   var keys = IdempotencyTable()
+  /// Calls that repeat sends which are not on the disk yet.
+  let repeats: RepeatedSends
   private let upstreams: Upstreams
   private let time: any TimeSource
   let timers: Timers
@@ -42,6 +44,8 @@ final class OutboxRelay {
     time = seams.time
     timers = seams.timers
     work = SlicedWork(seams.timers)
+    repeats = RepeatedSends(seams.timers)
+    keys.onDecided = { [repeats] in repeats.decided($0) }
     heard = { [reference] record, problem in
       guard let record, let send = record.awaited.take(), let relay = reference.object,
         relay.outbox.decided(record, problem)

@@ -48,6 +48,9 @@ struct SendParameters: Sendable {
     self.part = part
   }
 
+  /// How long a call waits that does not say it.
+  static let usualTimeout: Duration = .seconds(10)
+
   /// From this length on, in bytes, what came in parts leaves uncompressed: compressing is done in one go.
   static let compressionLimit = 1 << 20
 

@@ -28,7 +28,10 @@ struct SendSubmission {
   private func begin(_ call: SendParameters, _ id: RequestID?) throws(LocalError) {
     if let coalesce = call.coalesce { try checkReplacing(coalesce, call.delivery) }
     let fingerprint = call.key == nil ? 0 : call.fingerprint
-    if let key = call.key, let known = try findKey(key, fingerprint) { return replyDuplicate(id, known) }
+    if let key = call.key, let known = try findKey(key, fingerprint) {
+      guard known.isUndecided, call.delivery == .durable, let id else { return replyDuplicate(id, known) }
+      return RepeatedSend.wait(for: known.id, call, form, id, on: connection, in: session)
+    }
     let message = try message(call)
     if call.delivery == .durable { try checkDurable(call, message) }
     let isCounted = gateway.quotas.limitsRates
@@ -121,7 +124,7 @@ struct SendSubmission {
       expires: ttl.map { now + $0 },
       acceptedAt: gateway.seams.time.wallMilliseconds,
       owner: waits && answered ? .call(client: session.number, request: request) : .none)
-    command.deadline = waits ? now + (call.timeout ?? .seconds(10)) : nil
+    command.deadline = waits ? now + (call.timeout ?? SendParameters.usualTimeout) : nil
     command.right = right
     command.sender = caller.identity
     command.durability = isStored ? .storing : .memory
@@ -215,7 +218,7 @@ struct SendSubmission {
 
   private func remember(_ key: String, of target: CallTarget, _ command: Command) {
     gateway.relay.keys.add(
-      scope(key), target: target, id: command.id, fingerprint: command.fingerprint,
+      scope(key), target: target, id: command.id, fingerprint: command.fingerprint, isUndecided: command.isStored,
       now: gateway.seams.time.now)
   }
 
