@@ -11,7 +11,7 @@ static inline int gw_bind_blob(sqlite3_stmt *statement, int place, const void *b
 }
 
 /* SQLite takes the bytes where they are: they stay there until the statement has run. */
-static inline int gw_bind_lying_blob(sqlite3_stmt *statement, int place, const void *bytes, int count) {
+static inline int gw_bind_borrowed_blob(sqlite3_stmt *statement, int place, const void *bytes, int count) {
   return sqlite3_bind_blob(statement, place, bytes, count, SQLITE_STATIC);
 }
 

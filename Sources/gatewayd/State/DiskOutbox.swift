@@ -65,7 +65,7 @@ final class DiskOutbox: OutboxStore {
     isPosting = false
     guard !gathered.isEmpty else { return }
     // As many will come again, while many come; now and then few come in between.
-    room = min(max(gathered.count, room - room / 8), Self.keptCapacity)
+    room = min(max(gathered.count, room - (room + 7) / 8), Self.keptCapacity)
     writer.post(gathered)
     gathered = OutboxWriter.Batch(room: room > 4 ? room : 0)
   }

@@ -18,9 +18,8 @@ final class OutboxDatabase {
   private let database: SQLiteDatabase
   private let begin: SQLiteDatabase.Statement
   private let commit: SQLiteDatabase.Statement
-  /// Of entries that are new, and of any.
-  private let fresh: OutboxInsertions
-  private let any: OutboxInsertions
+  private let adding: OutboxInsertions
+  private let overwriting: OutboxInsertions
   private let delete: SQLiteDatabase.Statement
   private let shift: SQLiteDatabase.Statement
   private let room: OutboxRoom
@@ -76,8 +75,8 @@ final class OutboxDatabase {
       database.takeOverLog()
       begin = try database.prepare("BEGIN IMMEDIATE")
       commit = try database.prepare("COMMIT")
-      fresh = try OutboxInsertions(database, isFresh: true)
-      any = try OutboxInsertions(database, isFresh: false)
+      adding = try OutboxInsertions(database, isFresh: true)
+      overwriting = try OutboxInsertions(database, isFresh: false)
       delete = try database.prepare(OutboxRow.removal)
       shift = try database.prepare(OutboxClock.writing)
       room = try OutboxRoom(database, path: path)
@@ -247,16 +246,17 @@ final class OutboxDatabase {
 
   private func writeGathered() throws(SQLiteDatabase.Failure) {
     guard !gathered.isEmpty else { return }
-    do throws(SQLiteDatabase.Failure) { try write(areFresh ? fresh : any) } catch  where areFresh && error.isConflict {
+    do throws(SQLiteDatabase.Failure) { try write(areFresh ? adding : overwriting) } catch  where areFresh && error.isConflict {
       // What is there already as well: all of it once more.
-      try write(any)
+      try write(overwriting)
     }
     forgetGathered()
   }
 
   private func forgetGathered() {
     gathered.removeAll(keepingCapacity: true)
-    encoded.clear(keeping: Self.keptMemory)
+    // Twice as much as ends a group, because it has grown by doubling.
+    encoded.clear(keeping: 2 * Self.keptMemory)
   }
 
   private func write(_ insertions: OutboxInsertions) throws(SQLiteDatabase.Failure) {

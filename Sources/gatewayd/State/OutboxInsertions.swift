@@ -9,7 +9,7 @@ final class OutboxInsertions {
   static let mostRows = 16
 
   /// With `isFresh` for rows of new numbers alone: any other is a conflict. Two rows that may be written over others go one by
-  /// one, because SQLite copies the pages that a statement for both of them changes.
+  /// one: SQLite copies the pages that a statement for several changes, which only more of them are worth.
   init(_ database: SQLiteDatabase, isFresh: Bool) throws(SQLiteDatabase.Failure) {
     self.database = database
     self.isFresh = isFresh

@@ -25,7 +25,7 @@ enum OutboxRow {
     let number = Int64(bitPattern: number)
     let place = Int32(truncatingIfNeeded: 3 &* row)
     statement.bind(place &+ 1, number)
-    statement.bind(place &+ 2, lyingBlob: encoded)
+    statement.bind(place &+ 2, borrowedBlob: encoded)
     statement.bind(place &+ 3, checksum(number, encoded))
   }
 

@@ -133,8 +133,8 @@ final class SQLiteDatabase {
     }
 
     /// SQLite need not copy it, for which it would allocate memory: it stays where it is until `run` has returned.
-    func bind(_ place: Int32, lyingBlob blob: UnsafeRawBufferPointer) {
-      _ = gw_bind_lying_blob(statement, place, blob.baseAddress, Int32(clamping: blob.count))
+    func bind(_ place: Int32, borrowedBlob blob: UnsafeRawBufferPointer) {
+      _ = gw_bind_borrowed_blob(statement, place, blob.baseAddress, Int32(clamping: blob.count))
     }
 
     /// Runs a statement that answers nothing, and forgets what was bound.
