@@ -246,7 +246,9 @@ final class OutboxDatabase {
 
   private func writeGathered() throws(SQLiteDatabase.Failure) {
     guard !gathered.isEmpty else { return }
-    do throws(SQLiteDatabase.Failure) { try write(areFresh ? adding : overwriting) } catch  where areFresh && error.isConflict {
+    do throws(SQLiteDatabase.Failure) {
+      try write(areFresh ? adding : overwriting)
+    } catch  where areFresh && error.isConflict {
       // What is there already as well: all of it once more.
       try write(overwriting)
     }
