@@ -306,7 +306,10 @@ final class OutboxDatabase {
 
   /// Moves the write-ahead log to the file, which takes some milliseconds: to be called when no caller waits for what
   /// was just written.
-  func moveLog() throws(SQLiteDatabase.Failure) { try database.moveLog() }
+  func moveLog() throws(SQLiteDatabase.Failure) {
+    defer { room.logMoved() }
+    try database.moveLog()
+  }
 
   /// Gives the write-ahead log the room that it is going to take, as far as the disk has it: a sync is quicker when the
   /// file does not grow. What is in it stays; behind that stand zeros, which SQLite takes for the end.

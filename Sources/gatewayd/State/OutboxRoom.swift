@@ -48,6 +48,10 @@ final class OutboxRoom {
     left -= need
   }
 
+  /// The log has moved to the file, or tried to: SQLite has cut the file to its size then, and with that given back what stood
+  /// behind it.
+  func logMoved() { (end, left) = (0, 0) }
+
   private func look(_ need: Int) throws(SQLiteDatabase.Failure) {
     guard isPossible else { return left = .max }
     let used = (try number(pageCount) - number(freeCount)) * Self.pageSize + Self.slack
