@@ -64,8 +64,8 @@ async def test_a_full_file_system_keeps_what_it_has_and_works_again_when_there_i
     assert len(await settled(client, kept + 1, "sent")) == kept + 1
 
 
-@pytest.mark.root
-async def test_outcomes_that_a_full_disk_does_not_take_are_told_to_it_later(daemons, disk, peer):
+async def sent_from_a_full_disk(daemons, disk, peer):
+    """A daemon whose sends have filled the disk and were sent then; with a client of it, and how many they were."""
     daemon = await daemons(wrapper=disk.wrapper, environment={"STATE_DIRECTORY": disk.mount / "state"})
     client = await daemon.client()
     await peer.refuse()
@@ -73,31 +73,32 @@ async def test_outcomes_that_a_full_disk_does_not_take_are_told_to_it_later(daem
     await peer.start()
     await expect_all(await peer.session(), kept)
     assert len(await settled(client, kept, "sent")) == kept
-    disk.remount("size=16m")
-    await durable(client, url=peer.url, event="last")
-    await settled(client, kept + 1, "sent")
+    return daemon, client, kept
+
+
+async def restarted_with_nothing_queued(daemon):
     await daemon.stop()
     await daemon.start()
     client = await daemon.client()
     assert await entries(client, states=["queued"]) == []
+    return client
+
+
+@pytest.mark.root
+async def test_outcomes_that_a_full_disk_does_not_take_are_told_to_it_later(daemons, disk, peer):
+    daemon, client, kept = await sent_from_a_full_disk(daemons, disk, peer)
+    disk.remount("size=16m")
+    await durable(client, url=peer.url, event="last")
+    await settled(client, kept + 1, "sent")
+    await restarted_with_nothing_queued(daemon)
 
 
 @pytest.mark.root
 async def test_a_disk_that_the_outbox_has_filled_has_room_again_when_its_sends_have_left(daemons, disk, peer):
-    daemon = await daemons(wrapper=disk.wrapper, environment={"STATE_DIRECTORY": disk.mount / "state"})
-    client = await daemon.client()
-    await peer.refuse()
-    kept, failure = await fill(client, peer.url)
-    assert failure.data["reason"] == "full"
-    await peer.start()
-    await expect_all(await peer.session(), kept)
-    assert len(await settled(client, kept, "sent")) == kept
+    daemon, client, kept = await sent_from_a_full_disk(daemons, disk, peer)
     await durable(client, url=peer.url, event="after")
     await settled(client, kept + 1, "sent")
-    await daemon.stop()
-    await daemon.start()
-    client = await daemon.client()
-    assert await entries(client, states=["queued"]) == []
+    client = await restarted_with_nothing_queued(daemon)
     await durable(client, url=peer.url, event="last")
     await (await peer.session()).expect('42["last"]')
 
