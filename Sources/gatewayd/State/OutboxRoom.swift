@@ -24,6 +24,8 @@ final class OutboxRoom {
   private var end = 0
   /// What can be added before it has to be looked again, in bytes.
   private var left = 0
+  /// Something was refused, and there is not much more room than there was then.
+  private var isRefusing = false
   /// Where the file system cannot do it, nothing is reserved.
   private var isPossible: Bool
 
@@ -32,6 +34,9 @@ final class OutboxRoom {
   private static let steps = [4 << 20, 256 << 10, 16 << 10]
   /// For outcomes that make a row longer, and for the pages that find others.
   private static let slack = 64 << 10
+  /// How much has to be free, where something was refused, for anything to be taken again; less where little is kept. Who
+  /// sends little is not told something else than who sends much, and not at each attempt something else.
+  private static let enough = 2 << 20
 
   init(_ database: SQLiteDatabase, path: String) throws(SQLiteDatabase.Failure) {
     pageCount = try database.prepare("PRAGMA page_count")
@@ -56,8 +61,9 @@ final class OutboxRoom {
     guard isPossible else { return left = .max }
     let used = (try number(pageCount) - number(freeCount)) * Self.pageSize + Self.slack
     left = end - used
-    for step in Self.steps where left < need {
-      let wanted = used + max(need, step)
+    let least = isRefusing ? max(need, min(used / 2, Self.enough)) : need
+    for step in Self.steps where left < least {
+      let wanted = used + max(least, step)
       if gw_reserve(file.descriptor, off_t(wanted)) == 0 {
         end = wanted
         left = end - used
@@ -66,7 +72,11 @@ final class OutboxRoom {
         left = .max
       }
     }
-    guard left >= need else { throw .full("the disk has no room for what is added") }
+    isRefusing = left < least
+    guard !isRefusing else {
+      left = 0
+      throw .full("the disk has no room for what is added")
+    }
   }
 
   private func number(_ statement: SQLiteDatabase.Statement) throws(SQLiteDatabase.Failure) -> Int {

@@ -316,6 +316,16 @@ struct LocalPeersTests {
     #expect(clients.allSatisfy { $0.lines().isEmpty } && !fixture.loop.hasWritesLeft)
   }
 
+  @Test func aLongListIsWrittenToItsEndBeforeAStop() throws {
+    let fixture = try LocalServerFixture(flushLimit: 4)
+    let clients = try (0..<10).map { _ in try fixture.connect() }
+    try subscribe(clients, in: fixture)
+    fixture.upstream.emit("tick", "1")
+    // The loop does not turn any more.
+    fixture.server.flush()
+    #expect(clients.allSatisfy { $0.lines().count == 1 })
+  }
+
   private func subscribe(_ clients: [Client], in fixture: LocalServerFixture) throws {
     for client in clients {
       client.send(#"{"jsonrpc":"2.0","id":1,"method":"subscribe","params":{"upstream":"chat"}}"# + "\n")
