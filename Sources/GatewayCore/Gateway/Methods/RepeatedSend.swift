@@ -57,11 +57,9 @@ final class RepeatedSends {
   /// They go on, not before the next turn.
   func decided(_ id: String) {
     guard let bodies = waiting.removeValue(forKey: id) else { return }
-    var rest = bodies[...]
-    work.add(for: .configuration) {
-      for body in rest.prefix(Self.portion) { body() }
-      rest = rest.dropFirst(Self.portion)
-      return rest.isEmpty
+    work.add(for: .configuration) { [work] in
+      work.forEach(of: bodies, portion: Self.portion, for: .configuration) { $0() }
+      return true
     }
   }
 }
