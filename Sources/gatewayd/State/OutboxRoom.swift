@@ -29,6 +29,9 @@ final class OutboxRoom {
   /// Where the file system cannot do it, nothing is reserved.
   private var isPossible: Bool
 
+  /// Why nothing can be added; no other attempt is worth it now.
+  static let refusal = SQLiteDatabase.Failure.full("the disk has no room for what is added")
+
   private static let pageSize = 4_096
   /// What is reserved at once, as long as the disk has so much; then less.
   private static let steps = [4 << 20, 256 << 10, 16 << 10]
@@ -75,7 +78,7 @@ final class OutboxRoom {
     isRefusing = left < least
     guard !isRefusing else {
       left = 0
-      throw .full("the disk has no room for what is added")
+      throw Self.refusal
     }
   }
 

@@ -251,7 +251,9 @@ final class OutboxWriter: @unchecked Sendable {
     guard let database else { return StorageProblem(.failed, "the outbox is closed") }
     do throws(SQLiteDatabase.Failure) { try work(database) } catch {
       // A log that cannot grow has room again when it has moved to the file.
-      guard error.isFull, (try? database.moveLog()) != nil else { return StorageProblem(error, database.path) }
+      guard error.isFull, error != OutboxRoom.refusal, (try? database.moveLog()) != nil else {
+        return StorageProblem(error, database.path)
+      }
       do throws(SQLiteDatabase.Failure) { try work(database) } catch { return StorageProblem(error, database.path) }
     }
     return nil
