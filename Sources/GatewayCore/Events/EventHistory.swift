@@ -188,6 +188,7 @@ struct EventHistory {
   /// gone, where that is of about the size, so that a history that is full takes none.
   @inline(__always)
   mutating func takeTail(room: Int) -> [UInt8] {
+    if room > Self.spareLimit { makeRoom(for: room) }
     var tail: [UInt8] = []
     if count >= settings.events {
       // The event that the next one drives out goes now, when its memory can be used.
@@ -204,6 +205,14 @@ struct EventHistory {
     // Where it is still being read, this makes another one.
     tail.removeAll(keepingCapacity: true)
     return tail
+  }
+
+  /// What a long event drives out goes before there is memory for the event, so that not both are held: a portion at most.
+  @inline(never)
+  private mutating func makeRoom(for bytes: Int) {
+    let end = oldestPlace &+ UInt64(Self.portion)
+    while oldestPlace < end, count > 0, byteCount > settings.bytes &- bytes { dropOldest() }
+    if !past.isEmpty { forgetEpochs() }
   }
 
   /// Returns the tail of the event that has gone, for its memory; an empty one where that is too large to be used again.

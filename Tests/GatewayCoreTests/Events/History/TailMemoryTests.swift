@@ -49,6 +49,25 @@ import Testing
     #expect(texts(history) == ["d"])
   }
 
+  @Test func whatALongEventDrivesOutGoesBeforeItHasItsMemory() {
+    var history = history { $0.bytes = 1_000_000 }
+    add("a", room: 100_000, to: &history)
+    for letter in "bcde" {
+      var tail = history.takeTail(room: 250_000)
+      tail.append(contentsOf: String(repeating: letter, count: 249_900).utf8)
+      history.append(.event(tail), at: Self.now)
+    }
+    #expect(texts(history) == ["b", "c", "d", "e"] && history.byteCount == 999_600)
+    let tail = history.takeTail(room: 400_000)
+    #expect(tail.capacity >= 400_000 && texts(history) == ["d", "e"])
+  }
+
+  @Test func allGoesBeforeAnEventThatIsLongerThanTheHistory() {
+    var history = history { $0.bytes = 1_000_000 }
+    add("a", to: &history)
+    #expect(history.takeTail(room: 1_000_001).isEmpty && history.count == 0 && history.oldestPlace == 1)
+  }
+
   @Test func anEventThatIsStillReadIsNotWrittenOver() {
     var history = history { $0.events = 1 }
     add("a", to: &history)
