@@ -13,7 +13,8 @@ let plain: [SwiftSetting] = [
 /// The tests run with the checks of exclusive access, the optimised build without: they cost a seventh of what an event
 /// costs. Decision 0058. Each function is a section, and none is kept only because another program could call it: what is
 /// used lies together, and the rest goes. Decision 0135. Small functions of the core are inlined in the programs, which is
-/// 1 to 2 % of an event. SwiftPM has settings for none of these but the unsafe flags.
+/// 1 to 2 % of an event; a profile would be some more. Decision 0138. SwiftPM has settings for none of these but the unsafe
+/// flags.
 let optimised: [SwiftSetting] = [
   .unsafeFlags(
     [
