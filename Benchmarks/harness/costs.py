@@ -39,6 +39,13 @@ class CountedGatewayd(Gatewayd):
 class Tool:
     """Mixed into a peer: it runs under a tool that writes what it counted to a file when the daemon has ended."""
 
+    preloaded = ("even_clock.so",)
+
+    @property
+    def wrapper(self):
+        # How much a turn of the loop does would depend on how slow it is under the tool, and on the other programs.
+        return ["env", f"LD_PRELOAD={':'.join(map(places.program, self.preloaded))}", *self.over(self.path("counts"))]
+
     def counts(self):
         """Ends the daemon; what the tool counted, by name."""
         os.kill(self.counted_process, signal.SIGTERM)
@@ -47,14 +54,10 @@ class Tool:
 
 
 class Callgrind(Tool):
+    # How many sends share a write to the disk would depend on how fast it is.
+    preloaded = (*Tool.preloaded, "even_disk.so")
     # valgrind becomes the program.
     counted_process = property(lambda self: self.daemon.pid)
-
-    @property
-    def wrapper(self):
-        # How many sends share a write to the disk would depend on how fast it is.
-        disk = f"LD_PRELOAD={places.program('even_disk.so')}"
-        return ["env", disk, *self.over(self.path("counts"))]
 
     @staticmethod
     def over(path):
@@ -90,9 +93,9 @@ class Strace(Tool):
         with open(f"/proc/{self.daemon.pid}/task/{self.daemon.pid}/children") as children:
             return int(children.read().split()[0])
 
-    @property
-    def wrapper(self):
-        return [places.found("strace"), "-f", "-c", "-o", self.path("counts")]
+    @staticmethod
+    def over(path):
+        return [places.found("strace"), "-f", "-c", "-o", path]
 
     @staticmethod
     def read(path):
