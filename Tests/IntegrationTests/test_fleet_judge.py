@@ -85,3 +85,20 @@ def test_an_older_link_goes_on_only_where_a_failover_has_undone_the_newer_one(ki
     for at, link in enumerate(links):
         judge.look_at_link({"at": float(at), "link": link, "key": "mixed0-0"}, [happening])
     assert [fault.partition(":")[0] for fault in judge.faults] == ["two links"] * faults
+
+
+@pytest.mark.parametrize(("at", "link", "faults"), [
+    # The one call that a process was about to make when it was stopped, late and behind the newer link's.
+    (12.05, 1, []),
+    # So late that it is another one, and one that the newer link itself has in the wrong order.
+    (12.2, 1, ["two links", "out of order"]),
+    (12.05, 2, ["out of order"]),
+])
+def test_what_a_stopped_process_was_about_to_write_may_come_behind_newer_sends_of_its_program(at, link, faults):
+    happening = Happening("holder paused", KINDS["holder paused"], 0, 2.0, True)
+    happening.began, happening.ended = 10.0, 12.0
+    judge = Judge([], [], 7.5)
+    judge.owners = {1: "h0", 2: "h1"}
+    judge.sends = {f"mixed2-{number}": Send(f"mixed2-{number}", "accepted", 2) for number in (5, 6)}
+    judge.hear([{"at": 11.0, "link": 2, "key": "mixed2-6"}, {"at": at, "link": link, "key": "mixed2-5"}], [happening])
+    assert [fault.partition(":")[0] for fault in judge.faults] == faults
