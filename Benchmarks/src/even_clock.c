@@ -11,7 +11,7 @@ typedef int (*wait_function)(int, struct epoll_event *, int, int);
 
 static clock_function real_clock;
 static wait_function real_wait;
-static _Thread_local struct timespec now;
+static _Thread_local struct timespec now __attribute__((tls_model("initial-exec")));
 
 __attribute__((constructor)) static void find(void) {
   real_clock = (clock_function)dlsym(RTLD_NEXT, "clock_gettime");
