@@ -18,15 +18,13 @@ final class OutboxDatabase {
   private let database: SQLiteDatabase
   private let begin: SQLiteDatabase.Statement
   private let commit: SQLiteDatabase.Statement
-  private let adding: OutboxInsertions
-  private let overwriting: OutboxInsertions
+  private let insertions: OutboxInsertions
   private let delete: SQLiteDatabase.Statement
   private let shift: SQLiteDatabase.Statement
   private let room: OutboxRoom
-  /// Entries that follow each other, to be written together: new ones, or others. Each ends somewhere in `encoded`.
+  /// Entries that follow each other, to be written together. Each ends somewhere in `encoded`.
   private var gathered: [(number: UInt64, end: Int)] = []
   private var encoded = MsgpackRawWriter()
-  private var areFresh = false
   private static let keptMemory = 64 << 10
   /// By how much the wall clock was set since the file was made, in milliseconds: what all rows lack, so that no row
   /// has to be written for it.
@@ -75,8 +73,7 @@ final class OutboxDatabase {
       database.takeOverLog()
       begin = try database.prepare("BEGIN IMMEDIATE")
       commit = try database.prepare("COMMIT")
-      adding = try OutboxInsertions(database, isFresh: true)
-      overwriting = try OutboxInsertions(database, isFresh: false)
+      insertions = try OutboxInsertions(database)
       delete = try database.prepare(OutboxRow.removal)
       shift = try database.prepare(OutboxClock.writing)
       room = try OutboxRoom(database, path: path)
@@ -220,11 +217,11 @@ final class OutboxDatabase {
 
   private func apply(_ change: OutboxChange) throws(SQLiteDatabase.Failure) {
     switch change {
-    case .add(let snapshot): try room.take(gather(snapshot, isFresh: true))
-    case .update(let snapshot): try gather(snapshot, isFresh: false)
+    case .add(let snapshot): try room.take(gather(snapshot))
+    case .update(let snapshot): try gather(snapshot)
     case .replace(let number, let snapshot):
       try remove(number)
-      try room.take(gather(snapshot, isFresh: false))
+      try room.take(gather(snapshot))
     case .remove(let number): try remove(number)
     // `OutboxWriter` has added it up.
     case .shift: break
@@ -233,9 +230,7 @@ final class OutboxDatabase {
 
   /// Returns how many bytes its row has.
   @discardableResult
-  private func gather(_ snapshot: OutboxChange.Snapshot, isFresh: Bool) throws(SQLiteDatabase.Failure) -> Int {
-    if isFresh != areFresh { try writeGathered() }
-    areFresh = isFresh
+  private func gather(_ snapshot: OutboxChange.Snapshot) throws(SQLiteDatabase.Failure) -> Int {
     let start = encoded.end
     snapshot.encode(into: &encoded)
     let size = encoded.end - start
@@ -246,12 +241,7 @@ final class OutboxDatabase {
 
   private func writeGathered() throws(SQLiteDatabase.Failure) {
     guard !gathered.isEmpty else { return }
-    do throws(SQLiteDatabase.Failure) {
-      try write(areFresh ? adding : overwriting)
-    } catch  where areFresh && error.isConflict {
-      // What is there already as well: all of it once more.
-      try write(overwriting)
-    }
+    try insertGathered()
     forgetGathered()
   }
 
@@ -261,7 +251,7 @@ final class OutboxDatabase {
     encoded.clear(keeping: 2 * Self.keptMemory)
   }
 
-  private func write(_ insertions: OutboxInsertions) throws(SQLiteDatabase.Failure) {
+  private func insertGathered() throws(SQLiteDatabase.Failure) {
     try encoded.withBytes { (bytes) throws(SQLiteDatabase.Failure) in
       var (next, start) = (0, 0)
       while next < gathered.count {

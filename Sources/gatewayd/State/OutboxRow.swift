@@ -3,16 +3,14 @@ import GatewayCore
 /// An entry of the outbox as a row: its number, its members as one value, and the checksum that finds what SQLite cannot, a
 /// page whose structure is whole and whose content is not. Decision 0132.
 enum OutboxRow {
-  static let table = """
-    CREATE TABLE sends (number INTEGER PRIMARY KEY, entry BLOB NOT NULL, checksum INTEGER NOT NULL)
-    """
+  /// Without constraints: a statement for several rows that one of them could end has to be undone alone, and for that SQLite
+  /// copies each page that it changes.
+  static let table = "CREATE TABLE sends (number INTEGER PRIMARY KEY, entry BLOB, checksum INTEGER)"
   static let selection = "SELECT number, entry, checksum FROM sends ORDER BY number"
 
-  /// Writes so many rows. Over one of the same number it writes, or with `isFresh` it fails: SQLite need not keep then what
-  /// was there before, to undo one statement alone.
-  static func insertion(_ rows: Int, isFresh: Bool = false) -> String {
-    "INSERT OR \(isFresh ? "FAIL" : "REPLACE") INTO sends VALUES "
-      + repeatElement("(?, ?, ?)", count: rows).joined(separator: ", ")
+  /// Writes so many rows, each over one of the same number.
+  static func insertion(_ rows: Int) -> String {
+    "INSERT OR REPLACE INTO sends VALUES " + repeatElement("(?, ?, ?)", count: rows).joined(separator: ", ")
   }
 
   static let removal = "DELETE FROM sends WHERE number = ?"

@@ -10,9 +10,6 @@ final class SQLiteDatabase {
     /// SQLite's own words; they never hold values.
     var message: String
 
-    /// There is a row of that number already, and the statement was to add one.
-    var isConflict: Bool { code & 0xff == SQLITE_CONSTRAINT }
-
     /// The disk has no room.
     var isFull: Bool { code & 0xff == SQLITE_FULL }
 

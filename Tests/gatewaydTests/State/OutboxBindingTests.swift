@@ -40,7 +40,7 @@ import Testing
     #expect(try open().entries == entries)
   }
 
-  /// New ones and others have statements of their own, for one row and for several.
+  /// There are statements for one row and for several.
   @Test(arguments: [1, 3, 4, 5, 15, 16, 17, 40] as [UInt64])
   func aNewEntryWhoseNumberIsThereIsWrittenOverIt(_ count: UInt64) throws {
     let database = try open().database
