@@ -14,6 +14,8 @@ public final class OutboxTarget: Hashable, Sendable {
   public let options: TargetOptions?
   /// Bytes that are stored of it beside what every entry has.
   let byteCount: Int
+  /// What every entry to it has of it on a disk.
+  let encoded: [UInt8]
 
   public init(name: Name, namespace: String, options: TargetOptions? = nil) {
     self.name = name
@@ -22,6 +24,7 @@ public final class OutboxTarget: Hashable, Sendable {
     // A configured name has no length that a program chose.
     let url = if case .url(let url) = name { url.utf8.count } else { 0 }
     byteCount = url + namespace.utf8.count + (options?.byteCount ?? 0)
+    encoded = Self.encode(name, namespace: namespace, options)
   }
 
   public static func == (a: OutboxTarget, b: OutboxTarget) -> Bool {

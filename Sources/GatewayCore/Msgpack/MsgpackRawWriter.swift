@@ -93,6 +93,9 @@ public struct MsgpackRawWriter: ~Copyable {
     data.withUnsafeBytes { copy($0) }
   }
 
+  /// Appends values that were encoded before.
+  mutating func put(encoded values: [UInt8]) { values.withUnsafeBytes { copy($0) } }
+
   @inline(__always)
   private mutating func copy(_ bytes: UnsafeRawBufferPointer) {
     makeRoom(bytes.count)

@@ -16,16 +16,7 @@ extension OutboxEntry {
     writer.unsigned(UInt64(owner))
     writer.array(groups.count)
     for group in groups { writer.unsigned(UInt64(group)) }
-    switch target.name {
-    case .upstream(let name):
-      writer.text(name)
-      writer.null()
-    case .url(let url):
-      writer.null()
-      writer.text(url)
-    }
-    writer.text(target.namespace)
-    writer.binary(target.options?.text)
+    writer.put(encoded: target.encoded)
     writer.text(message.event)
     if message.isPlain {
       writer.binary(message.head)
@@ -88,6 +79,24 @@ extension OutboxEntry {
     } catch {
       return nil
     }
+  }
+}
+
+extension OutboxTarget {
+  /// Its members of an entry's array.
+  static func encode(_ name: Name, namespace: String, _ options: TargetOptions?) -> [UInt8] {
+    var writer = MsgpackRawWriter()
+    switch name {
+    case .upstream(let name):
+      writer.text(name)
+      writer.null()
+    case .url(let url):
+      writer.null()
+      writer.text(url)
+    }
+    writer.text(namespace)
+    writer.binary(options?.text)
+    return writer.withBytes { [UInt8]($0) }
   }
 }
 
