@@ -1,6 +1,6 @@
 /// A dictionary that grows and shrinks a little at a time (linear hashing), for what may become tens of thousands of
 /// values. A `Dictionary` that is full hashes all its keys again in one go: with 100,000 texts that holds the loop for
-/// 35 ms. Here the values lie in many small tables by the hashes of their keys, which are kept; each 128 values more
+/// 35 ms. Here the values lie in many small tables by the hashes of their keys, which are kept; each 96 values more
 /// divide one of the tables. Keys may come from outside. Decision 0121.
 struct IncrementalTable<Key: Hashable, Value> {
   private struct Slot {
@@ -16,7 +16,7 @@ struct IncrementalTable<Key: Hashable, Value> {
   private(set) var count = 0
 
   /// Values per piece, on average: with more a piece is divided in two.
-  private static var fullPiece: Int { 128 }
+  private static var fullPiece: Int { 96 }
   /// With fewer two become one.
   private static var sparsePiece: Int { 32 }
 
@@ -123,8 +123,8 @@ struct IncrementalTable<Key: Hashable, Value> {
     let divided = last - Self.lastPowerOfTwo(last)
     var all = NumberTable<Slot>()
     swap(&all, &pieces[divided])
-    // About half of it goes. What both are going to have is made room for at once.
-    var (stays, goes) = (NumberTable<Slot>(room: Self.fullPiece), NumberTable<Slot>(room: Self.fullPiece))
+    // About half of it goes. Both grow to twice the average before they are divided, which is made room for at once.
+    var (stays, goes) = (NumberTable<Slot>(room: 2 * Self.fullPiece), NumberTable<Slot>(room: 2 * Self.fullPiece))
     all.drain { hash, slot in
       if Self.place(of: hash, in: last + 1) == last { goes[hash] = slot } else { stays[hash] = slot }
     }
