@@ -13,6 +13,9 @@ public struct MonotonicInstant: Comparable, Hashable, Sendable {
     return Self(nanoseconds: a.nanoseconds < 0 ? .min : .max)
   }
   public static func - (a: Self, b: Self) -> Duration { .nanoseconds(a.nanoseconds &- b.nanoseconds) }
+
+  /// The same in milliseconds, rounded towards zero: without a `Duration`, which has 128 bits.
+  func milliseconds(since earlier: Self) -> Int64 { (nanoseconds &- earlier.nanoseconds) / 1_000_000 }
 }
 
 extension Duration {

@@ -106,8 +106,7 @@ final class OutboxRelay {
   private func entry(
     for command: Command, on connection: Connection, asked level: DeliveryLevel, key: String?
   ) -> OutboxEntry {
-    command.entry(
-      for: connection.outboxTarget, asked: level, key: key, now: time.now, wall: outbox.wallMilliseconds)
+    command.entry(for: connection.outboxTarget, asked: level, key: key, at: outbox.clocks())
   }
 
   private func stored(_ record: OutboxRecord, _ send: OutboxRecord.AwaitedSend, _ problem: StorageProblem?) {

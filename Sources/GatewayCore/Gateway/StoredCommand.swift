@@ -10,15 +10,16 @@ extension OutboxEntry {
 }
 
 extension Command {
-  /// What is kept of it. `wall` is asked for milliseconds since 1970 where it may expire.
+  /// What is kept of it. `clocks` are those of the outbox.
   func entry(
-    for target: OutboxTarget, asked level: DeliveryLevel, key: String?, now: MonotonicInstant, wall: () -> Int64
+    for target: OutboxTarget, asked level: DeliveryLevel, key: String?, at clocks: Arrival
   ) -> OutboxEntry {
     // Its members in their order, so that it is made where it is returned, and not copied there.
     OutboxEntry(
       number: number, id: id, owner: user, groups: sender.groups, target: target, message: message, delivery: level,
       retries: retry?.again, ackTimeout: ackTimeout?.milliseconds, coalesce: coalescing?.value, key: key,
-      fingerprint: fingerprint, created: acceptedAt, expires: expires.map { wall() + ($0 - now).milliseconds },
+      fingerprint: fingerprint, created: acceptedAt,
+      expires: expires.map { clocks.wallMilliseconds + $0.milliseconds(since: clocks.instant) },
       attempts: retry?.writes ?? 0)
   }
 

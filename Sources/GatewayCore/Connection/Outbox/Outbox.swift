@@ -266,10 +266,13 @@ final class Outbox {
 
   /// The wall clock, to be asked here for whatever becomes an instant of an entry: so none is moved that was made after
   /// the clock was set, and each that was made before.
-  func wallMilliseconds() -> Int64 {
-    let wall = time.wallMilliseconds
-    if let step = wallClock.step(wall: wall, now: time.now) { move(by: step) }
-    return wall
+  func wallMilliseconds() -> Int64 { clocks().wallMilliseconds }
+
+  /// The same beside the other clock.
+  func clocks() -> Arrival {
+    let clocks = Arrival(instant: time.now, wallMilliseconds: time.wallMilliseconds)
+    if let step = wallClock.step(wall: clocks.wallMilliseconds, now: clocks.instant) { move(by: step) }
+    return clocks
   }
 
   /// The instants of all entries move with the clock: how long each has waited and may wait stays the same, here and
