@@ -14,7 +14,7 @@
   each(curl_easy_strerror) each(curl_multi_init) each(curl_multi_cleanup) each(curl_multi_add_handle)                   \
   each(curl_multi_remove_handle) each(curl_multi_socket_action) each(curl_multi_info_read) each(curl_slist_append)      \
   each(curl_slist_free_all) each(curl_url) each(curl_url_cleanup) each(curl_url_get) each(curl_url_set)                 \
-  each(curl_url_strerror) each(curl_free) each(SSL_get_version)
+  each(curl_url_strerror) each(curl_free) each(curl_share_init) each(curl_share_cleanup) each(SSL_get_version)
 
 #define POINTER(name) static __typeof__(&name) found_##name;
 EACH(POINTER)
@@ -22,6 +22,7 @@ EACH(POINTER)
 __typeof__(&curl_easy_setopt) gw_easy_setopt;
 __typeof__(&curl_easy_getinfo) gw_easy_getinfo;
 __typeof__(&curl_multi_setopt) gw_multi_setopt;
+__typeof__(&curl_share_setopt) gw_share_setopt;
 
 static char problem[256] = "out of memory";
 
@@ -35,6 +36,7 @@ static int find_all(void *library) {
   FIND_AS(gw_easy_setopt, curl_easy_setopt)
   FIND_AS(gw_easy_getinfo, curl_easy_getinfo)
   FIND_AS(gw_multi_setopt, curl_multi_setopt)
+  FIND_AS(gw_share_setopt, curl_share_setopt)
   return 1;
 }
 
@@ -64,6 +66,7 @@ static int load(void) {
 // What makes something loads the library, and all else is given what was made. The first handle initialises it.
 CURL *curl_easy_init(void) { return load() ? found_curl_easy_init() : NULL; }
 CURLM *curl_multi_init(void) { return load() ? found_curl_multi_init() : NULL; }
+CURLSH *curl_share_init(void) { return load() ? found_curl_share_init() : NULL; }
 CURLU *curl_url(void) { return load() ? found_curl_url() : NULL; }
 struct curl_slist *curl_slist_append(struct curl_slist *list, const char *text) {
   return load() ? found_curl_slist_append(list, text) : NULL;
@@ -85,6 +88,7 @@ CURLMcode curl_multi_socket_action(CURLM *multi, curl_socket_t socket, int event
   return found_curl_multi_socket_action(multi, socket, events, running);
 }
 CURLMsg *curl_multi_info_read(CURLM *multi, int *left) { return found_curl_multi_info_read(multi, left); }
+CURLSHcode curl_share_cleanup(CURLSH *share) { return found_curl_share_cleanup(share); }
 void curl_slist_free_all(struct curl_slist *list) {
   if (list) found_curl_slist_free_all(list);
 }

@@ -8,6 +8,8 @@
 #undef curl_easy_getinfo
 extern __typeof__(&curl_easy_setopt) gw_easy_setopt;
 extern __typeof__(&curl_easy_getinfo) gw_easy_getinfo;
+#undef curl_share_setopt
+extern __typeof__(&curl_share_setopt) gw_share_setopt;
 /* Why there is no handle: libcurl cannot be loaded, or memory is short. */
 const char *gw_curl_problem(void);
 
@@ -95,4 +97,8 @@ static inline const struct curl_slist *gw_easy_certificate(CURL *easy, int numbe
   struct curl_certinfo *all = NULL;
   if (gw_easy_getinfo(easy, CURLINFO_CERTINFO, &all) != CURLE_OK || !all || number >= all->num_of_certs) return NULL;
   return all->certinfo[number];
+}
+/* Handles with this share have a connection cache of their own together. */
+static inline int gw_share_connections(CURLSH *share) {
+  return gw_share_setopt(share, CURLSHOPT_SHARE, CURL_LOCK_DATA_CONNECT) == CURLSHE_OK;
 }

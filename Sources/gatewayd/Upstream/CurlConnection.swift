@@ -19,6 +19,7 @@ final class CurlConnection {
   init(_ multi: CurlMulti, to request: DialRequest, onMade: @escaping (CurlProblem?) -> Void) throws(CurlProblem) {
     easy = try CurlEasy(multi)
     try easy.configure(request)
+    try easy.keepConnectionAmongFew()
     isBare = !request.secure && easy.proxy == nil
     try easy.set(.connectOnly, 1)
     try easy.set(.freshConnection, 1)

@@ -38,6 +38,8 @@ final class CurlEasy {
   let text = UnsafeMutablePointer<CChar>.allocate(capacity: Int(CURL_ERROR_SIZE))
   /// What options of several values were set to; libcurl copies none of them.
   var lists: [UnsafeMutablePointer<curl_slist>] = []
+  /// Where its connection is kept; nil: with those of all handles that have none.
+  private var connectionCache: CurlConnectionCache?
   private var limits = Limits(connecting: .zero)
   private var started = MonotonicInstant(nanoseconds: 0)
   private var timer: Timers.ID?
@@ -91,6 +93,7 @@ final class CurlEasy {
     multi.loop.timers.cancel(timer)
     if isAdded { multi.remove(self) }
     curl_easy_cleanup(handle)
+    connectionCache?.leave()
     lists.forEach { curl_slist_free_all($0) }
     text.deallocate()
   }
@@ -103,6 +106,14 @@ final class CurlEasy {
     guard multi.add(self) else { throw CurlProblem(kind: .other, text: "out of memory") }
     allowConnecting(phases: 1)
     arm(limits.connecting)
+  }
+
+  /// Has the connection kept among a few others, because it is to stay open. To be called before `start`.
+  func keepConnectionAmongFew() throws(CurlProblem) {
+    guard let cache = multi.cacheWithRoom() else { throw CurlProblem(kind: .other, text: "out of memory") }
+    try check(gw_easy_set_pointer(handle, CURLOPT_SHARE, cache.share))
+    cache.enter()
+    connectionCache = cache
   }
 
   /// Makes the work fail in the moment when it would open a socket.

@@ -18,6 +18,8 @@ final class CurlMulti {
   private var resolving: [UnsafeMutableRawPointer: Unmanaged<CurlEasy>] = [:]
   /// Those that may not write at any time.
   private var limited: Set<UnsafeMutableRawPointer> = []
+  /// The cache that was made last, as long as a handle has its connection there.
+  private weak var connectionCache: CurlConnectionCache?
   /// Counts how often libcurl was let work.
   private(set) var round = 0
 
@@ -80,6 +82,14 @@ final class CurlMulti {
 
   /// The handle's name is resolved.
   func resolved(_ easy: CurlEasy) { resolving[easy.handle] = nil }
+
+  /// A cache with room for one more connection; nil when memory is short.
+  func cacheWithRoom() -> CurlConnectionCache? {
+    if let connectionCache, !connectionCache.isFull { return connectionCache }
+    let fresh = CurlConnectionCache()
+    connectionCache = fresh
+    return fresh
+  }
 
   // MARK: - What libcurl asks for
 
