@@ -138,6 +138,18 @@ class SecureLinks(Links):
     name = "the same over TLS"
 
 
+class QuietSecureLinks(SecureLinks):
+    """Each event comes alone, and the daemon has read all others before."""
+
+    name = "the same over TLS, one event at a time"
+
+    def events(self, peer, clients):
+        count = max(2_000 // self.size, 10)
+        deliveries = [min(PER_CLIENT, self.size)] * len(clients)
+        self.emit(peer, clients, 1, deliveries)
+        return sum(self.emit(peer, clients, 1, deliveries) for _ in range(count)) / count / self.size
+
+
 class Namespaces(Scaled):
     name = "namespaces of one link"
     sizes = (10, 100, 1_000)
@@ -176,7 +188,7 @@ class Globs(Scaled):
         return self.emit(peer, clients[-1:], 300, [300], prefix=self.prefix)
 
 
-KINDS = [Subscribers, Links, SecureLinks, Namespaces, Globs]
+KINDS = [Subscribers, Links, SecureLinks, QuietSecureLinks, Namespaces, Globs]
 
 
 def scale(rounds):
