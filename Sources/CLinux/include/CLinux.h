@@ -42,6 +42,8 @@ int gw_epoll_remove(int set, int descriptor);
 /// without a limit. Their count, or -1 and errno.
 int gw_epoll_wait(int set, struct gw_ready *ready, int capacity, int milliseconds);
 
+/// Reads at most so many bytes. Like recv(2).
+ssize_t gw_receive(int socket, void *to, size_t limit);
 /// Writes without raising SIGPIPE. Like send(2).
 ssize_t gw_send(int socket, const void *bytes, size_t count);
 

@@ -47,7 +47,7 @@ enum LocalSocket {
 
   /// Reads what is there, once.
   static func read(_ socket: Int32, into buffer: UnsafeMutableRawBufferPointer) -> Transfer {
-    let count = recv(socket, buffer.baseAddress, buffer.count, 0)
+    let count = gw_receive(socket, buffer.baseAddress, buffer.count)
     return count == 0 ? .ended : transfer(count)
   }
 

@@ -53,8 +53,10 @@ final class OutboxDatabase {
     // Until it is known to be ours nothing about it is changed, not even its log.
     database.keepLogOnClose(true)
     do throws(SQLiteDatabase.Failure) {
-      // No shared memory beside the file: the folder is locked anyway.
-      try database.run("PRAGMA locking_mode=EXCLUSIVE; PRAGMA trusted_schema=OFF; PRAGMA cell_size_check=ON")
+      // No shared memory beside the file: the folder is locked anyway. What is removed is not overwritten with zeros, as
+      // Debian's SQLite would: it stands in the log all the same.
+      try database.run(
+        "PRAGMA locking_mode=EXCLUSIVE; PRAGMA trusted_schema=OFF; PRAGMA cell_size_check=ON; PRAGMA secure_delete=OFF")
       let isNew = try database.number("SELECT count(*) FROM sqlite_schema") == 0
       let version = try database.number("PRAGMA user_version")
       let application = try database.number("PRAGMA application_id")

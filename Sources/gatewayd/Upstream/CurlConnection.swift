@@ -72,7 +72,7 @@ final class CurlConnection {
   /// Reads what is there. Only `wait` means that the descriptor will become readable when there is more.
   func receive(into buffer: UnsafeMutableRawBufferPointer) -> CurlEasy.Progress {
     guard let bareSocket else { return receiveThroughCurl(into: buffer) }
-    let count = recv(bareSocket, buffer.baseAddress, buffer.count, 0)
+    let count = gw_receive(bareSocket, buffer.baseAddress, buffer.count)
     return count > 0 ? .bytes(count) : count == 0 ? .ended : Self.failure()
   }
 
