@@ -24,6 +24,13 @@ public struct MsgpackRawWriter: ~Copyable {
     if capacity > max(limit, Self.firstCapacity) { self = MsgpackRawWriter() }
   }
 
+  /// Appends eight bytes that are no value, the lowest first.
+  public mutating func append(_ word: UInt64) {
+    makeRoom(MemoryLayout<UInt64>.size)
+    memory.storeBytes(of: word.littleEndian, toByteOffset: end, as: UInt64.self)
+    end &+= MemoryLayout<UInt64>.size
+  }
+
   /// What was written.
   @inlinable
   public func withBytes<Result, Problem>(

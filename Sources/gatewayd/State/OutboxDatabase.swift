@@ -8,9 +8,9 @@ final class OutboxDatabase {
   /// `gwob`, so that no other program's database is taken for ours.
   private static let application: Int64 = 0x6777_6f62
   /// The layout of the tables. A higher number is a later version's, which this one leaves alone. 1 has no checksum in
-  /// `OutboxClock`'s table, if it has that at all; up to 4 each member of an entry is a column. All become 5 when they are
-  /// opened.
-  private static let version: Int64 = 5
+  /// `OutboxClock`'s table, if it has that at all; up to 4 each member of an entry is a column; in 5 its checksum is one. All
+  /// become 6 when they are opened.
+  private static let version: Int64 = 6
   /// The last layout with a column for each member.
   private static let lastOfColumns: Int64 = 4
 
@@ -93,22 +93,38 @@ final class OutboxDatabase {
       """)
   }
 
+  /// How the entries of a file are read.
+  private typealias Reading = (
+    selection: String, row: (SQLiteDatabase.Statement, inout OutboxTarget?) -> OutboxEntry?
+  )
+
+  /// `table` is where they are, if that is not where the layout has them.
+  private static func reading(of layout: Int64, from table: String? = nil) -> Reading {
+    switch layout {
+    case ...lastOfColumns: (OutboxColumns.selection(layout, from: table ?? "outbox"), OutboxColumns.read)
+    case ..<version: (OutboxChecksumColumn.selection(from: table ?? "sends"), OutboxChecksumColumn.read)
+    default: (OutboxRow.selection, OutboxRow.read)
+    }
+  }
+
   /// Gives a file of an earlier layout the present one, in one step; a row that cannot be read is damage.
   private static func takeOver(_ database: SQLiteDatabase, _ old: Int64) throws(SQLiteDatabase.Failure) {
     let clock = old < 2 ? "DROP TABLE IF EXISTS clock; \(OutboxClock.making(try OutboxClock.readBare(database)));" : ""
-    try database.run("BEGIN IMMEDIATE; \(clock) \(OutboxRow.table)")
-    try moveRows(of: database, old)
-    try database.run("DROP TABLE outbox; PRAGMA user_version=\(version); COMMIT")
+    // One of them has the name that the present one gets.
+    let before = old <= lastOfColumns ? "outbox" : "sends"
+    try database.run("BEGIN IMMEDIATE; \(clock) ALTER TABLE \(before) RENAME TO before; \(OutboxRow.table)")
+    try moveRows(of: database, reading(of: old, from: "before"))
+    try database.run("DROP TABLE before; PRAGMA user_version=\(version); COMMIT")
   }
 
-  private static func moveRows(of database: SQLiteDatabase, _ old: Int64) throws(SQLiteDatabase.Failure) {
-    let rows = try database.prepare(OutboxColumns.selection(old))
+  private static func moveRows(of database: SQLiteDatabase, _ reading: Reading) throws(SQLiteDatabase.Failure) {
+    let rows = try database.prepare(reading.selection)
     let insert = try database.prepare(OutboxRow.insertion(1))
     var target: OutboxTarget?
     while try rows.step() {
-      guard let entry = OutboxColumns.read(rows, last: &target) else { throw .damage(spoiledRow) }
+      guard let entry = reading.row(rows, &target) else { throw .damage(spoiledRow) }
       var encoded = MsgpackRawWriter()
-      OutboxChange.Snapshot(entry).encode(into: &encoded)
+      OutboxRow.encode(OutboxChange.Snapshot(entry), into: &encoded)
       try encoded.withBytes { (bytes) throws(SQLiteDatabase.Failure) in
         OutboxRow.bind(entry.number, bytes, to: insert)
         try insert.run()
@@ -141,9 +157,7 @@ final class OutboxDatabase {
   private static func load(
     _ database: SQLiteDatabase, layout: Int64, _ offset: Int64
   ) -> (entries: [OutboxEntry], damage: String?) {
-    let hasColumns = layout <= lastOfColumns
-    let selection = hasColumns ? OutboxColumns.selection(layout) : OutboxRow.selection
-    let readRow = hasColumns ? OutboxColumns.read : OutboxRow.read
+    let (selection, readRow) = reading(of: layout)
     var entries: [OutboxEntry] = []
     var isWhole = true
     let damage = read(database, selection, readRow, into: &entries, isWhole: &isWhole)
@@ -234,7 +248,7 @@ final class OutboxDatabase {
   @discardableResult
   private func gather(_ snapshot: OutboxChange.Snapshot) throws(SQLiteDatabase.Failure) -> Int {
     let start = encoded.end
-    snapshot.encode(into: &encoded)
+    OutboxRow.encode(snapshot, into: &encoded)
     let size = encoded.end - start
     gathered.append((snapshot.number, encoded.end))
     if gathered.count == OutboxInsertions.mostRows || encoded.end > Self.keptMemory { try writeGathered() }

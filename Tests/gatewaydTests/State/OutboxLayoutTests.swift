@@ -73,7 +73,7 @@ import Testing
       #expect(contents.entries == [1, 2].map { OutboxSamples.plain($0).moved(by: offset) })
       #expect(contents.repair == nil)
     }
-    #expect(try SQLiteDatabase(path: file).number("PRAGMA user_version") == 5)
+    #expect(try SQLiteDatabase(path: file).number("PRAGMA user_version") == 6)
   }
 
   @Test func aFileOfLayout2IsTakenOverWithItsOffset() throws {
@@ -95,6 +95,46 @@ import Testing
       #expect(contents.entries == [1, 2].map { OutboxSamples.plain($0).moved(by: 7_000) })
       #expect(contents.repair == nil)
     }
+  }
+
+  /// What an entry was in layout 5: the same members, and their checksum in a column.
+  private func makeChecksumColumn(offset: Int64) throws {
+    try make(offset: offset)
+    let database = try SQLiteDatabase(path: file)
+    try database.run(
+      """
+      BEGIN; ALTER TABLE sends RENAME TO made; PRAGMA user_version=5;
+      CREATE TABLE sends (number INTEGER PRIMARY KEY, entry BLOB NOT NULL, checksum INTEGER NOT NULL)
+      """)
+    let rows = try database.prepare("SELECT number, entry FROM made")
+    while try rows.step() {
+      let checksum = try #require(rows.blob(1)).suffix(8).reversed().reduce(0 as UInt64) { $0 << 8 | UInt64($1) }
+      try database.run(
+        """
+        INSERT INTO sends SELECT number, substr(entry, 1, length(entry) - 8), \(Int64(bitPattern: checksum)) FROM made
+        WHERE number = \(rows.integer(0))
+        """)
+    }
+    try database.run("DROP TABLE made; COMMIT")
+  }
+
+  @Test func aFileWithAColumnForTheChecksumIsTakenOver() throws {
+    try makeChecksumColumn(offset: 7_000)
+    for _ in 0..<2 {
+      let contents = try open()
+      #expect(contents.entries == [1, 2].map { OutboxSamples.plain($0).moved(by: 7_000) })
+      #expect(contents.repair == nil)
+    }
+    #expect(try SQLiteDatabase(path: file).number("PRAGMA user_version") == 6)
+  }
+
+  @Test(arguments: ["checksum = checksum + 1", "entry = zeroblob(length(entry))"])
+  func aFileWithAColumnForTheChecksumAndASpoiledRowIsSetAsideAndTheOtherRowsComeOver(_ accident: String) throws {
+    try makeChecksumColumn(offset: 7_000)
+    try change("UPDATE sends SET \(accident) WHERE number = 1")
+    let contents = try open()
+    #expect(contents.entries == [OutboxSamples.plain(2).moved(by: 7_000)])
+    #expect(contents.repair == .init(path: file + ".damaged-77", damage: "a row is not what was written", saved: 1))
   }
 
   @Test func whatVersion110LeftComesBackMemberByMember() throws {
