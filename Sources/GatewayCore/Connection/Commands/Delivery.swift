@@ -37,6 +37,8 @@ final class Delivery {
   private var rights = SenderRights()
   /// Rights may have changed since something was written that may queue again.
   private var mayQueueUnchecked = false
+  /// The turn in which the channel was last asked whether its heartbeat is overdue.
+  private var heartbeatChecked: MonotonicInstant?
   /// Whether several users write to it.
   private let isShared: Bool
   /// Whose the bytes are that the channel has not taken, where it does not know that itself.
@@ -311,6 +313,7 @@ final class Delivery {
   /// what its window has room for. It stops before what is not on disk yet, and pauses when the server would be flooded,
   /// when the channel holds commands, or when many have ended unwritten.
   func drainQueue() {
+    checkHeartbeat()
     commands.flow.isPaused = false
     if commands.queue.hasSuspects { awaitTrial() }
     var ended = 0
@@ -326,6 +329,14 @@ final class Delivery {
       guard let command = commands.takeFree(at: place, window: retryWindow) else { continue }
       if !writeQueued(command, to: channel) { ended += 1 }
     }
+  }
+
+  /// The machine may have slept since the commands came, while the disk had them or the flow paused: asked once a turn.
+  private func checkHeartbeat() {
+    let turn = context.time.received
+    guard turn != heartbeatChecked else { return }
+    heartbeatChecked = turn
+    channel?.checkHeartbeat()
   }
 
   private func pauseFlow() {

@@ -62,6 +62,21 @@ import Testing
     #expect(written == ["hi []", "a []"])
   }
 
+  @Test func sendThatIsOnDiskWhenTheHeartbeatIsOverdueLeavesWithTheNextLinkAndIsNotLost() {
+    connect()
+    send("a")
+    let old = harness.upstream.channel
+    harness.sleep(.seconds(20))
+    old.isOverdue = true
+    store.settle()
+    #expect(HarnessClient.values(client.read()).first?["result"]?["state"]?.stringValue == "durable")
+    #expect(old.written == ["hi []"])
+    harness.pass(.seconds(2))
+    #expect(harness.upstream.channels.count == 2)
+    harness.upstream.channel.accept()
+    #expect(harness.upstream.channel.written == ["a []"])
+  }
+
   @Test func diskThatDoesNotAnswerAfterASleepEither() {
     send("a")
     harness.sleep(.seconds(20))
