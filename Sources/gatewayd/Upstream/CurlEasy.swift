@@ -40,6 +40,8 @@ final class CurlEasy {
   var lists: [UnsafeMutablePointer<curl_slist>] = []
   /// Where its connection is kept; nil: with those of all handles that have none.
   private var connectionCache: CurlConnectionCache?
+  /// When its work begins, libcurl does not look through the idle connections of the others.
+  var keepsConnectionApart: Bool { connectionCache != nil }
   private var limits = Limits(connecting: .zero)
   private var started = MonotonicInstant(nanoseconds: 0)
   private var timer: Timers.ID?

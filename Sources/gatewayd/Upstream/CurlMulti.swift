@@ -59,7 +59,7 @@ final class CurlMulti {
 
   /// Begins the work of a handle. False when memory is short. It must be removed before it goes.
   func add(_ easy: CurlEasy) -> Bool {
-    idle.transferBegins()
+    if !easy.keepsConnectionApart { idle.transferBegins() }
     easies[easy.handle] = Unmanaged.passUnretained(easy)
     resolving[easy.handle] = easies[easy.handle]
     guard let multi = made() else { return false }

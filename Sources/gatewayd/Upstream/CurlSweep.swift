@@ -1,7 +1,7 @@
 import GatewayCore
 
 /// Closes HTTP connections that were not used for a while. libcurl looks through its idle ones only when a transfer
-/// begins, so without this the last ones would stay open for as long as the daemon lives. When it has been quiet for
+/// of their cache begins, so without this the last ones would stay open for as long as the daemon lives. When it has been quiet for
 /// long enough, a transfer is begun that fails before it opens a socket.
 final class CurlSweep {
   /// How long an idle connection is kept, in seconds: many servers close theirs after five, and a request that crosses
@@ -22,7 +22,7 @@ final class CurlSweep {
 
   deinit { loop.timers.cancel(timer) }
 
-  /// A transfer begins, for which libcurl looks by itself.
+  /// A transfer of the same cache begins, for which libcurl looks by itself.
   func transferBegins() { lastLook = loop.time.now }
 
   /// An exchange is over; its connection may be idle now.

@@ -7,13 +7,15 @@ import Testing
 /// A loop with a requester, and what its exchanges came to, in the order of their ends.
 final class HTTPRequesting {
   let loop: EventLoop
+  let multi: CurlMulti
   let requester: CurlRequester
   var results: [Result<HTTPResponse, UpstreamFailure>] = []
 
   init() throws {
     SystemEvents.takeSignals([])
     loop = try EventLoop()
-    requester = CurlRequester(multi: CurlMulti(loop: loop, environment: { _ in nil }))
+    multi = CurlMulti(loop: loop, environment: { _ in nil })
+    requester = CurlRequester(multi: multi)
   }
 
   static func request(

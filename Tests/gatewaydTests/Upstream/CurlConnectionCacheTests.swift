@@ -1,3 +1,4 @@
+import CCurl
 import GatewayCore
 import Testing
 
@@ -40,6 +41,8 @@ import Testing
     let peer = try echo(isSecure ? WebSocketPeerTLS() : nil)
     var connections = try open(20, to: WebSocketDialing.request(peer.port, secure: isSecure), on: dialing)
     #expect(first.isFull && first.count == CurlConnectionCache.limit)
+    // What handles use cannot be changed: so it is seen that they do.
+    #expect(gw_share_connections(first.share) == 0)
     #expect(multi.cacheWithRoom()?.count == 20 % CurlConnectionCache.limit)
     for (number, connection) in connections.enumerated() {
       #expect(try answer(UInt8(number), connection, on: dialing) == UInt8(number))
@@ -50,6 +53,7 @@ import Testing
     for connection in connections { #expect(try answer(7, connection, on: dialing) == 7) }
     connections = []
     #expect(first.count == 0)
+    #expect(gw_share_connections(first.share) != 0)
   }
 
   @Test func aCacheGoesWithItsLastConnection() throws {

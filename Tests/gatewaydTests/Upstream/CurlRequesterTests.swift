@@ -220,6 +220,29 @@ import Testing
     #expect(requesting.loop.time.now - start >= .seconds(CurlSweep.idleLimit))
   }
 
+  @Test func connectionThatNobodyUsesIsClosedThoughOthersAreDialledAllTheTime() throws {
+    let peer = try WebSocketPeer { peer, connection in
+      _ = try connection.readHead()
+      try connection.write(Self.answer("ok"))
+      connection.awaitEnd()
+      peer.note("gone")
+    }
+    let other = try WebSocketPeer { _, connection in connection.awaitEnd() }
+    let requesting = try HTTPRequesting()
+    _ = try requesting.result(HTTPRequesting.request(WebSocketDialing.request(peer.port)))
+    let start = requesting.loop.time.now
+    var (dialled, last): (CurlConnection?, MonotonicInstant) = (nil, start)
+    while peer.noted.isEmpty, requesting.loop.time.now < start + .seconds(30) {
+      if requesting.loop.time.now >= last + .milliseconds(500) {
+        last = requesting.loop.time.now
+        dialled = try CurlConnection(requesting.multi, to: WebSocketDialing.request(other.port)) { #expect($0 == nil) }
+      }
+      try requesting.loop.turn(sleepingAtMost: .milliseconds(50))
+    }
+    #expect(peer.noted == ["gone"])
+    #expect(dialled != nil)
+  }
+
   @Test func pipeInACertificatesPlaceStopsNobody() throws {
     let folder = try TemporaryDirectory()
     let path = folder.path + "/ca.pem"
