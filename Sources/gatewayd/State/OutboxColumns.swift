@@ -13,10 +13,10 @@ enum OutboxColumns {
   private static let additions: [(column: String, layout: Int64)] = [("gids", 3), ("options", 4)]
 
   /// Reads all rows of a file of that layout.
-  static func selection(_ layout: Int64, from table: String) -> String {
+  static func selection(_ layout: Int64) -> String {
     let lacking = additions.filter { $0.layout > layout }.map(\.column)
     let columns = names.map { lacking.contains($0) ? "NULL" : $0 }.joined(separator: ",")
-    return "SELECT \(columns) FROM \(table) ORDER BY number"
+    return "SELECT \(columns) FROM outbox ORDER BY number"
   }
 
   /// The places of the columns that hold integers, as bits.

@@ -53,10 +53,8 @@ final class OutboxDatabase {
     // Until it is known to be ours nothing about it is changed, not even its log.
     database.keepLogOnClose(true)
     do throws(SQLiteDatabase.Failure) {
-      // No shared memory beside the file: the folder is locked anyway. What is removed is not overwritten with zeros, as
-      // Debian's SQLite would: it stands in the log all the same.
-      try database.run(
-        "PRAGMA locking_mode=EXCLUSIVE; PRAGMA trusted_schema=OFF; PRAGMA cell_size_check=ON; PRAGMA secure_delete=OFF")
+      // No shared memory beside the file: the folder is locked anyway.
+      try database.run("PRAGMA locking_mode=EXCLUSIVE; PRAGMA trusted_schema=OFF; PRAGMA cell_size_check=ON")
       let isNew = try database.number("SELECT count(*) FROM sqlite_schema") == 0
       let version = try database.number("PRAGMA user_version")
       let application = try database.number("PRAGMA application_id")
@@ -98,11 +96,11 @@ final class OutboxDatabase {
     selection: String, row: (SQLiteDatabase.Statement, inout OutboxTarget?) -> OutboxEntry?
   )
 
-  /// `table` is where they are, if that is not where the layout has them.
-  private static func reading(of layout: Int64, from table: String? = nil) -> Reading {
+  /// `table` is where layout 5 has them.
+  private static func reading(of layout: Int64, from table: String = "sends") -> Reading {
     switch layout {
-    case ...lastOfColumns: (OutboxColumns.selection(layout, from: table ?? "outbox"), OutboxColumns.read)
-    case ..<version: (OutboxChecksumColumn.selection(from: table ?? "sends"), OutboxChecksumColumn.read)
+    case ...lastOfColumns: (OutboxColumns.selection(layout), OutboxColumns.read)
+    case ..<version: (OutboxChecksumColumn.selection(from: table), OutboxChecksumColumn.read)
     default: (OutboxRow.selection, OutboxRow.read)
     }
   }
@@ -110,11 +108,11 @@ final class OutboxDatabase {
   /// Gives a file of an earlier layout the present one, in one step; a row that cannot be read is damage.
   private static func takeOver(_ database: SQLiteDatabase, _ old: Int64) throws(SQLiteDatabase.Failure) {
     let clock = old < 2 ? "DROP TABLE IF EXISTS clock; \(OutboxClock.making(try OutboxClock.readBare(database)));" : ""
-    // One of them has the name that the present one gets.
-    let before = old <= lastOfColumns ? "outbox" : "sends"
-    try database.run("BEGIN IMMEDIATE; \(clock) ALTER TABLE \(before) RENAME TO before; \(OutboxRow.table)")
-    try moveRows(of: database, reading(of: old, from: "before"))
-    try database.run("DROP TABLE before; PRAGMA user_version=\(version); COMMIT")
+    // The table of layout 5 has the name of the present one.
+    let renaming = old > lastOfColumns ? "ALTER TABLE sends RENAME TO outbox;" : ""
+    try database.run("BEGIN IMMEDIATE; \(clock) \(renaming) \(OutboxRow.table)")
+    try moveRows(of: database, reading(of: old, from: "outbox"))
+    try database.run("DROP TABLE outbox; PRAGMA user_version=\(version); COMMIT")
   }
 
   private static func moveRows(of database: SQLiteDatabase, _ reading: Reading) throws(SQLiteDatabase.Failure) {
@@ -126,7 +124,7 @@ final class OutboxDatabase {
       var encoded = MsgpackRawWriter()
       OutboxRow.encode(OutboxChange.Snapshot(entry), into: &encoded)
       try encoded.withBytes { (bytes) throws(SQLiteDatabase.Failure) in
-        OutboxRow.bind(entry.number, bytes, to: insert)
+        try OutboxRow.bind(entry.number, bytes, to: insert)
         try insert.run()
       }
     }
@@ -274,7 +272,7 @@ final class OutboxDatabase {
         let (rows, statement) = try insertions.largest(for: gathered.count - next)
         for row in 0..<rows {
           let (number, end) = gathered[next + row]
-          OutboxRow.bind(number, UnsafeRawBufferPointer(rebasing: bytes[start..<end]), to: statement, row: row)
+          try OutboxRow.bind(number, UnsafeRawBufferPointer(rebasing: bytes[start..<end]), to: statement, row: row)
           start = end
         }
         try statement.run()

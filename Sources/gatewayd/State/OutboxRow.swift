@@ -27,10 +27,10 @@ enum OutboxRow {
   /// statement has run.
   static func bind(
     _ number: UInt64, _ encoded: UnsafeRawBufferPointer, to statement: SQLiteDatabase.Statement, row: Int = 0
-  ) {
+  ) throws(SQLiteDatabase.Failure) {
     let place = Int32(truncatingIfNeeded: 2 &* row)
     statement.bind(place &+ 1, Int64(bitPattern: number))
-    statement.bind(place &+ 2, borrowedBlob: encoded)
+    try statement.bind(place &+ 2, borrowedBlob: encoded)
   }
 
   /// The entry of the present row; nil if it is not what was written. `last` is the target of the row before, which

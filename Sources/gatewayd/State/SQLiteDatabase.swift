@@ -129,9 +129,11 @@ final class SQLiteDatabase {
       _ = gw_bind_blob(statement, place, blob.baseAddress, Int32(clamping: blob.count))
     }
 
-    /// SQLite need not copy it, for which it would allocate memory: it stays where it is until `run` has returned.
-    func bind(_ place: Int32, borrowedBlob blob: UnsafeRawBufferPointer) {
-      _ = gw_bind_borrowed_blob(statement, place, blob.baseAddress, Int32(clamping: blob.count))
+    /// SQLite need not copy it, for which it would allocate memory: it stays where it is until `run` has returned. Throws for
+    /// what is longer than a value of SQLite may be, a billion bytes: without it the value would be NULL.
+    func bind(_ place: Int32, borrowedBlob blob: UnsafeRawBufferPointer) throws(Failure) {
+      let result = gw_bind_borrowed_blob(statement, place, blob.baseAddress, Int32(clamping: blob.count))
+      guard result == SQLITE_OK else { throw SQLiteDatabase.failure(of: database.handle, result) }
     }
 
     /// Runs a statement that answers nothing, and forgets what was bound.

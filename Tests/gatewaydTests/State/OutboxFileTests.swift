@@ -131,7 +131,7 @@ import Testing
   }
 
   @Test(arguments: [
-    "entry = zeroblob(length(entry))", "entry = substr(entry, 1, length(entry) - 1)", "entry = x''",
+    "entry = zeroblob(length(entry))", "entry = substr(entry, 1, length(entry) - 1)", "entry = x''", "entry = NULL",
     "entry = substr(entry, 1, length(entry) - 8) || zeroblob(8)", "number = 20",
   ])
   func rowThatIsNotWhatWasWrittenIsLeftOut(_ accident: String) throws {
