@@ -14,8 +14,9 @@ public final class OutboxTarget: Hashable, Sendable {
   public let options: TargetOptions?
   /// Bytes that are stored of it beside what every entry has.
   let byteCount: Int
-  /// What every entry to it has of it on a disk.
-  let encoded: [UInt8]
+  /// What every entry to it has of it on a disk. Nil where the options hold secrets: there is no such entry, and they need not
+  /// be in memory once more.
+  let encoded: [UInt8]?
 
   public init(name: Name, namespace: String, options: TargetOptions? = nil) {
     self.name = name
@@ -24,7 +25,7 @@ public final class OutboxTarget: Hashable, Sendable {
     // A configured name has no length that a program chose.
     let url = if case .url(let url) = name { url.utf8.count } else { 0 }
     byteCount = url + namespace.utf8.count + (options?.byteCount ?? 0)
-    encoded = Self.encode(name, namespace: namespace, options)
+    encoded = options?.holdSecrets == true ? nil : Self.encode(name, namespace: namespace, options)
   }
 
   public static func == (a: OutboxTarget, b: OutboxTarget) -> Bool {

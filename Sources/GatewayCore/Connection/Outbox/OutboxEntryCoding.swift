@@ -16,7 +16,9 @@ extension OutboxEntry {
     writer.unsigned(UInt64(owner))
     writer.array(groups.count)
     for group in groups { writer.unsigned(UInt64(group)) }
-    writer.put(encoded: target.encoded)
+    writer.put(
+      encoded: target.encoded
+        ?? OutboxTarget.encode(target.name, namespace: target.namespace, target.options))
     writer.text(message.event)
     if message.isPlain {
       writer.binary(message.head)
