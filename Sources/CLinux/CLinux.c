@@ -79,7 +79,8 @@ int gw_epoll_wait(int set, struct gw_ready *ready, int capacity, int millisecond
   return count;
 }
 
-/* Around `recv` and `send` glibc notes, in two atomic exchanges each, that the thread may be cancelled there. None ever is. */
+/* Around `recv` and `send` glibc notes, in two atomic exchanges each, that the thread may be cancelled there. The daemon cancels
+   none. */
 
 ssize_t gw_receive(int socket, void *to, size_t limit) { return syscall(SYS_recvfrom, socket, to, limit, 0, NULL, NULL); }
 

@@ -48,7 +48,7 @@ class Judge:
                 self.answered[note["answered"]] = note["by"]
             if "key" not in note:
                 continue
-            named = self.look_at_link(note, happenings)
+            is_excused = self.look_at_link(note, happenings)
             send = self.sends[note["key"]]
             send.arrivals.append(note)
             if send.is_judged:
@@ -56,7 +56,7 @@ class Judge:
             lane, _, number = note["key"].rpartition("-")
             if len(send.arrivals) == 1:
                 before = self.firsts.get(lane, -1)
-                if int(number) < before and not named and not self.was_adopted(self.sends[f"{lane}-{before}"], note["at"], happenings):
+                if int(number) < before and not is_excused and not self.was_adopted(self.sends[f"{lane}-{before}"], note["at"], happenings):
                     self.fault("out of order",
                                f"{note['key']} ({send.level}) arrived behind {lane}-{self.firsts[lane]}")
                 self.firsts[lane] = max(self.firsts.get(lane, -1), int(number))
@@ -71,8 +71,8 @@ class Judge:
 
     def look_at_link(self, note, happenings):
         """A process that is stopped exactly between its look at the clock and the call writes that one call when it goes
-        on, behind what the next link has: the one window that is named; whether the note fell into it. A failover may undo a
-        term: the host before goes on with its link, and the newer one is silent from then on."""
+        on, behind what the next link has: the one window that is named. Returns whether the note was such a call. A failover may
+        undo a term: the host before goes on with its link, and the newer one is silent from then on."""
         if note["link"] >= self.top and note["link"] not in self.undone:
             self.top = note["link"]
             return False

@@ -14,7 +14,7 @@ public struct MonotonicInstant: Comparable, Hashable, Sendable {
   }
   public static func - (a: Self, b: Self) -> Duration { .nanoseconds(a.nanoseconds &- b.nanoseconds) }
 
-  /// The same in milliseconds, rounded towards zero: without a `Duration`, which has 128 bits.
+  /// How long ago another instant was in milliseconds, rounded towards zero: without a `Duration`, which has 128 bits.
   func milliseconds(since earlier: Self) -> Int64 { (nanoseconds &- earlier.nanoseconds) / 1_000_000 }
 }
 

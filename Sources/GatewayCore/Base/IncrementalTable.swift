@@ -123,7 +123,7 @@ struct IncrementalTable<Key: Hashable, Value> {
     let divided = last - Self.lastPowerOfTwo(last)
     var all = NumberTable<Slot>()
     swap(&all, &pieces[divided])
-    // About half of it goes. Both grow to twice the average before they are divided, which is made room for at once.
+    // About half of it goes. A piece that is divided late has up to twice `fullPiece`, which is made room for at once.
     var (stays, goes) = (NumberTable<Slot>(room: 2 * Self.fullPiece), NumberTable<Slot>(room: 2 * Self.fullPiece))
     all.drain { hash, slot in
       if Self.place(of: hash, in: last + 1) == last { goes[hash] = slot } else { stays[hash] = slot }

@@ -268,7 +268,7 @@ final class Outbox {
   /// the clock was set, and each that was made before.
   func wallMilliseconds() -> Int64 { clocks().wallMilliseconds }
 
-  /// The same beside the other clock.
+  /// The same instant on both clocks.
   func clocks() -> Arrival {
     let clocks = Arrival(instant: time.now, wallMilliseconds: time.wallMilliseconds)
     if let step = wallClock.step(wall: clocks.wallMilliseconds, now: clocks.instant) { move(by: step) }
