@@ -66,24 +66,34 @@ class Callgrind(Tool):
 
     @staticmethod
     def read(path):
-        """The instructions in user mode, and the calls of the allocator."""
+        """The instructions in user mode, without those of what is preloaded, and the calls of the allocator."""
         counts = {"instructions": 0, "allocations": 0}
-        names = {}
+        names, objects = {}, {}
         called = None
+        is_preloaded = is_of_call = False
         with open(path) as file:
             for line in file:
-                if line.startswith("cfn="):
-                    number, _, name = line[4:].rstrip("\n").partition(" ")
-                    called = names.setdefault(number, name) if name else names.get(number, "")
-                elif line.startswith("fn="):
-                    number, _, name = line[3:].rstrip("\n").partition(" ")
-                    if name:
-                        names[number] = name
-                elif line.startswith("calls="):
+                key, _, value = line.rstrip("\n").partition("=")
+                number, _, name = value.partition(" ")
+                if key in ("ob", "cob"):
+                    found = objects.setdefault(number, name)
+                    if key == "ob":
+                        is_preloaded = os.path.basename(found) in Callgrind.preloaded
+                elif key in ("fn", "cfn"):
+                    found = names.setdefault(number, name)
+                    if key == "cfn":
+                        called = found
+                elif key == "calls":
+                    is_of_call = True
                     if called in ALLOCATORS:
-                        counts["allocations"] += int(line[6:].split()[0])
+                        counts["allocations"] += int(number)
                 elif line.startswith(("summary:", "totals:")):
-                    counts["instructions"] = int(line.split(":")[1].split()[0])
+                    total = int(line.split(":")[1].split()[0])
+                elif line[0] in "0123456789+-*":
+                    if is_preloaded and not is_of_call:
+                        counts["instructions"] -= int(line.split()[1])
+                    is_of_call = False
+        counts["instructions"] += total
         return counts
 
 
