@@ -56,7 +56,8 @@ class Judge:
             lane, _, number = note["key"].rpartition("-")
             if len(send.arrivals) == 1:
                 before = self.firsts.get(lane, -1)
-                if int(number) < before and not is_excused and not self.was_adopted(self.sends[f"{lane}-{before}"], note["at"], happenings):
+                if (int(number) < before and not is_excused
+                        and not self.was_adopted(self.sends[f"{lane}-{before}"], note["at"], happenings)):
                     self.fault("out of order",
                                f"{note['key']} ({send.level}) arrived behind {lane}-{self.firsts[lane]}")
                 self.firsts[lane] = max(self.firsts.get(lane, -1), int(number))

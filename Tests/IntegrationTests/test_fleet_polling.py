@@ -142,7 +142,8 @@ async def test_of_a_post_under_way_nothing_arrives_behind_the_next_link_from_a_h
         first.process.send_signal(signal.SIGCONT)
     await nothing_arrived_late(slow)
     # The host that was stopped uses the other one's link, once it knows that its own is lost.
-    await first.until(lambda status: not any(one["fleet"]["holds"] for one in status["connections"]), "the host that was stopped to give up its link")
+    await first.until(lambda status: not any(one["fleet"]["holds"] for one in status["connections"]),
+                      "the host that was stopped to give up its link")
     await client.call("send", upstream="chat", event="again", args=[], delivery="sent")
     assert slow.notes[-1][:2] == ("s2", '42["again"]'), slow.notes
 

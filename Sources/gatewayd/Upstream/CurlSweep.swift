@@ -1,8 +1,8 @@
 import GatewayCore
 
 /// Closes HTTP connections that were not used for a while. libcurl looks through its idle ones only when a transfer
-/// of their cache begins, so without this the last ones would stay open for as long as the daemon lives. When it has been quiet for
-/// long enough, a transfer is begun that fails before it opens a socket.
+/// of their cache begins, so without this the last ones would stay open for as long as the daemon lives. When it has
+/// been quiet for long enough, a transfer is begun that fails before it opens a socket.
 final class CurlSweep {
   /// How long an idle connection is kept, in seconds: many servers close theirs after five, and a request that crosses
   /// such a close on its way is lost.
