@@ -163,6 +163,8 @@ extension Delivery {
   }
 
   private func deadlinePassed(_ command: Command) {
+    // What stands behind it in its line is written when it has ended.
+    if command.isTried { checkHeartbeat() }
     if command.isTried { return giveUpTry(command) }
     let hold = commands.hold(of: command)
     if commands.takeBack(command) {

@@ -81,12 +81,20 @@ extension Delivery {
     if !connection.isOccupied { connection.review() }
   }
 
-  private func armAckTimer(_ command: Command) {
-    let limit = command.ackTimeout ?? Retry.usualAckTimeout
-    commands.setAckTimer(of: command, context.timers.after(limit, ringing { $0.ackTimerFired(command) }))
+  private func armAckTimer(_ command: Command) { armAckTimer(command, command.ackTimeout ?? Retry.usualAckTimeout) }
+
+  private func armAckTimer(_ command: Command, _ limit: Duration) {
+    let due = context.time.now + limit
+    commands.setAckTimer(of: command, context.timers.at(due, ringing { $0.ackTimerFired(command, due: due) }))
   }
 
-  private func ackTimerFired(_ command: Command) {
+  private func ackTimerFired(_ command: Command, due: MonotonicInstant) {
+    guard command.isTried else { return }
+    // The machine slept, and the acknowledgement may have come meanwhile.
+    guard context.time.now - due < CommandDeadlines.lateness else {
+      return armAckTimer(command, CommandDeadlines.grace)
+    }
+    checkHeartbeat()
     guard let channel, command.isTried else { return }
     let mayWait = command.expires.map { $0 > context.time.now } ?? true
     guard mayWait, command.retry?.mayWrite == true else { return giveUpTry(command) }
@@ -150,6 +158,7 @@ extension Delivery {
   }
 
   private func tryNext() {
+    checkHeartbeat()
     let now = context.time.now
     guard let channel, let next = commands.queue.nextTrial else { return }
     guard next <= now else { return lookForTrial(at: next) }

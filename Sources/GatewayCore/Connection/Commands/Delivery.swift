@@ -331,8 +331,9 @@ final class Delivery {
     }
   }
 
-  /// The machine may have slept since the commands came, while the disk had them or the flow paused: asked once a turn.
-  private func checkHeartbeat() {
+  /// The machine may have slept since the commands came, while the disk had them, the flow paused or a timer waited: to be asked
+  /// before whatever is not written for a call or an answer, and asked of the channel once a turn. It may be none any more then.
+  func checkHeartbeat() {
     let turn = context.time.received
     guard turn != heartbeatChecked else { return }
     heartbeatChecked = turn
@@ -360,7 +361,9 @@ final class Delivery {
   /// A command left the queue that may have held up what is behind it.
   func flowOn(without command: Command) {
     if command.isUncommitted { flowOn() }
-    if command.isSuspected { advance(behind: command) }
+    guard command.isSuspected else { return }
+    checkHeartbeat()
+    advance(behind: command)
   }
 
   // MARK: - The outcome

@@ -52,6 +52,55 @@ import Testing
     #expect(states() == ["a expired"])
   }
 
+  @Test func sendThatIsNotAcknowledgedWhenTheHeartbeatIsOverdueIsNotWrittenAgainToThatLinkAndIsNotLost() {
+    connect()
+    send("a", #","retries":1"#)
+    store.settle()
+    let old = harness.upstream.channel
+    old.isOverdue = true
+    harness.sleep(.seconds(600))
+    harness.pass(.seconds(4))
+    #expect(old.written == ["hi []", "a []#0"])
+    harness.upstream.channel.accept()
+    #expect(written == ["a []#1"])
+    harness.upstream.channel.acknowledge(1)
+    store.settle()
+    #expect(states() == ["a acked"])
+  }
+
+  @Test func sendBehindOneThatIsGivenUpIsNotWrittenToALinkWhoseHeartbeatIsOverdue() {
+    connect()
+    send("a", #","retries":0"#)
+    send("b", #","retries":0"#, id: 2)
+    store.settle()
+    let old = harness.upstream.channel
+    old.isOverdue = true
+    harness.sleep(.seconds(600))
+    harness.pass(.seconds(4))
+    #expect(old.written == ["hi []", "a []#0"])
+    harness.upstream.channel.accept()
+    #expect(written == ["b []#1"])
+  }
+
+  @Test func acknowledgementThatCameWhileTheMachineSleptIsReadBeforeTheSendIsLost() {
+    connect()
+    send("a", #","retries":0"#)
+    store.settle()
+    harness.sleep(.seconds(20))
+    harness.upstream.channel.acknowledge(0)
+    store.settle()
+    #expect(states() == ["a acked"])
+  }
+
+  @Test func sendThatIsStillNotAcknowledgedAMomentAfterTheMachineSleptIsLost() {
+    connect()
+    send("a", #","retries":0"#)
+    store.settle()
+    harness.sleep(.seconds(20))
+    harness.pass(.seconds(1))
+    #expect(states() == ["a lost"])
+  }
+
   @Test func machineThatSleepsWhileTheDiskWritesFailsNoSend() {
     connect()
     send("a")
