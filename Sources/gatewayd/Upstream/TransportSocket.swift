@@ -64,6 +64,8 @@ final class TransportSocket {
   private lazy var readingOn: () -> Void = { [reference] in reference.object?.readNow(hasWaited: true) }
   /// Whether the peer is read no further for now.
   private var isReadingHeld = false
+  /// When that began the last time.
+  private var heldSince: MonotonicInstant?
   /// Nothing is written from then on; nil for a link that belongs to this host alone.
   private var writeLimit: MonotonicInstant?
   /// Why writing failed; only what the peer said before is still read.
@@ -178,6 +180,8 @@ final class TransportSocket {
   func holdReading(_ isHeld: Bool) {
     guard isHeld != isReadingHeld, !isHeld || broken == nil else { return }
     isReadingHeld = isHeld
+    putOffUnfinished()
+    if !isHeld, unfinished != nil, unfinishedTimer == nil { lookAfterUnfinished(in: Self.lateness) }
     guard let source else { return }
     if isHeld {
       source.interest.subtract(.readable)
@@ -297,16 +301,33 @@ final class TransportSocket {
     if unfinishedTimer == nil { lookAfterUnfinished(in: request.messageTimeLimit) }
   }
 
+  /// A loop that runs is never so late.
+  private static let lateness: Duration = .seconds(1)
+
   /// A timer that finds another message waits for the rest of its time, so that a busy link needs none for each of
   /// them.
   private func lookAfterUnfinished(in delay: Duration) {
     unfinishedTimer = context.loop.timers.after(delay) { [reference] in reference.object?.lookAfterUnfinished() }
   }
 
+  /// A message does not end where it is not read.
+  private func putOffUnfinished() {
+    let now = context.loop.time.now
+    if let heldSince, let since = unfinished?.since { unfinished?.since = since + (now - max(heldSince, since)) }
+    heldSince = isReadingHeld ? now : nil
+  }
+
   private func lookAfterUnfinished() {
     unfinishedTimer = nil
-    guard let unfinished else { return }
-    let left = unfinished.since + request.messageTimeLimit - context.loop.time.now
+    // It goes on when the message is read again.
+    guard !isReadingHeld, var unfinished else { return }
+    let now = context.loop.time.now
+    // Nor while the machine sleeps.
+    if now - unfinished.since > request.messageTimeLimit + Self.lateness {
+      unfinished.since = now + (Self.lateness - request.messageTimeLimit)
+    }
+    self.unfinished = unfinished
+    let left = unfinished.since + request.messageTimeLimit - now
     guard left <= .zero else { return lookAfterUnfinished(in: left) }
     owner?.socketEnded(.unfinishedMessage(after: request.messageTimeLimit))
   }
