@@ -83,20 +83,25 @@ extension OutboxEntry {
     return fields
   }
 
-  /// In milliseconds: no program waits for less between two writes of the same.
-  private static let shortestAckTimeout: Int64 = 100
+  /// In milliseconds: no program waits for less between two writes of the same, nor for more than a year.
+  private static let ackTimeouts: ClosedRange<Int64> = 100...31_536_000_000
+  /// In milliseconds since 1970, up to the year 9999: whoever may write in Redis can write any number.
+  private static let instants: ClosedRange<Int64> = -253_402_300_799_999...253_402_300_799_999
 
   /// Nil for what has no message.
   init?(_ fields: FleetFields, id: String, to target: OutboxTarget) {
     guard let message = PreparedMessage(fields) else { return nil }
-    func signed(_ name: String) -> Int64? { fields.text(name).flatMap { Int64($0) } }
+    func number(_ name: String, in range: ClosedRange<Int64>) -> Int64? {
+      fields.text(name).flatMap { Int64($0) }.map { min(max($0, range.lowerBound), range.upperBound) }
+    }
     self.init(
       number: fields.number("i") ?? 0, id: id, owner: UInt32(clamping: fields.number("u") ?? 0), target: target,
       message: message, delivery: fields.text("d").flatMap { DeliveryLevel(rawValue: $0) } ?? .durable,
-      fingerprint: fields.number("f") ?? 0, created: signed("c") ?? 0, expires: signed("e"))
+      fingerprint: fields.number("f") ?? 0, created: number("c", in: Self.instants) ?? 0,
+      expires: number("e", in: Self.instants))
     groups = (fields.text("g") ?? "").split(separator: ",").compactMap { UInt32($0) }
     retries = fields.number("r").map { min(Int(clamping: $0), Retry.limit) }
-    ackTimeout = signed("l").map { max($0, Self.shortestAckTimeout) }
+    ackTimeout = number("l", in: Self.ackTimeouts)
     coalesce = fields.text("m")
     key = fields.text("j")
   }

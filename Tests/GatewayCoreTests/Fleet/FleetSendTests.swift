@@ -19,6 +19,18 @@ import Testing
     #expect(FleetSend(name: "b/abc-c", FleetFields(), place: place) == nil)
   }
 
+  @Test(arguments: [Int64.max, .min])
+  func instantsThatNoClockHasBecomeOnesThatCanBeAddedTo(_ instant: Int64) throws {
+    let entry = OutboxEntry(
+      number: 1, id: "a", owner: 1_000, target: OutboxTarget(name: .upstream("u"), namespace: "/x"),
+      message: PreparedMessage(event: "e", body: Array("[1]".utf8)), delivery: .durable, fingerprint: 0,
+      created: instant, expires: instant, ackTimeout: instant)
+    let read = try #require(OutboxEntry(entry.row, id: "a", to: entry.target))
+    for number in [read.created, try #require(read.expires), try #require(read.ackTimeout)] {
+      #expect(abs(number) < Int64.max / 1_000)
+    }
+  }
+
   @Test func anEndCrossesAsItIs() {
     let ends = [
       FleetSendEnd(.sent), FleetSendEnd(.acked, answer: Array("1,2".utf8)), FleetSendEnd(.lost, reason: "ack_timeout"),
