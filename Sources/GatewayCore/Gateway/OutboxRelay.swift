@@ -122,6 +122,11 @@ final class OutboxRelay {
       connection.committed(command)
     }
     placeIfHomeless(record)
+    makeRoom(for: record)
+  }
+
+  /// With `drop_oldest` older ones give way to an entry that is on disk.
+  private func makeRoom(for record: OutboxRecord) {
     while let surplus = outbox.surplus(after: record) {
       finish(surplus, .dropped, reason: "outbox_full")
     }
@@ -420,8 +425,9 @@ final class OutboxRelay {
         owner: command.user)) != nil
     else { return false }
     let entry = entry(for: command, on: connection, asked: .accepted, key: keys.key(of: command.id))
-    outbox.add(entry) { [reference] _, problem, _ in
-      guard let relay = reference.object, let problem else { return }
+    outbox.add(entry) { [reference] record, problem, _ in
+      guard let relay = reference.object else { return }
+      guard let problem else { return relay.makeRoom(for: record) }
       relay.onFact(.sendFailed(connection.fact, SendFact(command), outcome: "not stored: \(problem.message)"))
     }
     return true

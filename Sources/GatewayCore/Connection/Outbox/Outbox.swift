@@ -97,7 +97,9 @@ final class Outbox {
     guard let overrun = usage.overrun(adding: more, to: target, of: owner, count: older == nil ? 1 : 0, settings)
     else { return }
     try settings.checkFits(cost)
-    guard settings.whenFull == .dropOldest, usage.victim(of: overrun, target: target, owner: owner) != nil else {
+    guard settings.whenFull == .dropOldest, usage.victim(of: overrun, target: target, owner: owner) != nil,
+      usage.mayPass(adding: cost, to: target, of: owner, settings)
+    else {
       throw .outboxFull(overrun.limit, unit: overrun.unit)
     }
   }
@@ -156,7 +158,7 @@ final class Outbox {
   func decided(_ record: OutboxRecord, _ problem: StorageProblem?) -> Bool {
     // What took it back meanwhile has said so to the store.
     guard record.line != nil else { return false }
-    if problem == nil { record.isCommitted = true } else { forget(record) }
+    if problem == nil { record.commit() } else { forget(record) }
     return true
   }
 

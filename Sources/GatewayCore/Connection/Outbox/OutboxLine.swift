@@ -9,6 +9,8 @@ final class OutboxLine {
   private var records = TombstoneQueue<OutboxRecord>()
   /// Of those that count in it.
   private(set) var bytes = 0
+  /// Of those that the disk does not have yet.
+  private(set) var bytesOnTheirWay = 0
 
   init(target: OutboxTarget, owner: UInt32, all: OutboxSum, ofTarget: OutboxSum, ofOwner: OutboxSum) {
     self.target = target
@@ -26,6 +28,15 @@ final class OutboxLine {
     ofTarget.add(cost, sign)
     ofOwner.add(cost, sign)
   }
+
+  private func countOnTheirWay(_ cost: Int) {
+    bytesOnTheirWay += cost
+    ofOwner.bytesOnTheirWay += cost
+    all.bytesOnTheirWay += cost
+  }
+
+  /// The disk has one of them.
+  func committed(_ record: OutboxRecord) { countOnTheirWay(-record.entry.cost) }
 
   /// All of them, in their order.
   var inOrder: some Sequence<OutboxRecord> { records.all }
@@ -59,6 +70,7 @@ final class OutboxLine {
     record.line = self
     records.insert(record, at: record.entry.number)
     count(record.entry.cost, 1)
+    if !record.isCommitted { countOnTheirWay(record.entry.cost) }
   }
 
   func remove(_ record: OutboxRecord) {
@@ -66,6 +78,7 @@ final class OutboxLine {
     record.line = nil
     records.remove(at: record.entry.number)
     count(record.entry.cost, -1)
+    if !record.isCommitted { countOnTheirWay(-record.entry.cost) }
   }
 }
 
@@ -100,6 +113,8 @@ struct OutboxLinesReader {
 final class OutboxSum {
   private(set) var count = 0
   private(set) var bytes = 0
+  /// Of those that the disk does not have yet.
+  fileprivate(set) var bytesOnTheirWay = 0
 
   /// One entry more, or less with a negative sign.
   func add(_ cost: Int, _ sign: Int) {

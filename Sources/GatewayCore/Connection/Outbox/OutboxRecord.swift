@@ -26,7 +26,7 @@ final class OutboxRecord {
   /// Which connection carries it.
   private(set) var carriage = Carriage.none
   /// The disk has it.
-  var isCommitted: Bool
+  private(set) var isCommitted: Bool
   /// What waits for that; nil once the disk has answered.
   var awaited: AwaitedSend?
   /// The unfinished sends among which it counts; nil when it is finished.
@@ -48,6 +48,12 @@ final class OutboxRecord {
   @inline(__always)
   func change(_ body: (inout OutboxEntry) -> Void) {
     snapshot.change(body)
+  }
+
+  /// The disk has it now.
+  func commit() {
+    line?.committed(self)
+    isCommitted = true
   }
 
   /// The outbox has it.

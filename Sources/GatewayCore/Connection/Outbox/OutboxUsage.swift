@@ -149,6 +149,20 @@ extension OutboxUsage {
     return nil
   }
 
+  /// Whether an entry may be taken although it exceeds a limit, because older ones give way once it is on the disk: until then all
+  /// of them are there, and a client that is quicker than the disk would have what it likes.
+  func mayPass(adding cost: Int, to target: OutboxTarget, of owner: UInt32, _ settings: OutboxSettings) -> Bool {
+    let total = SharedBounds(total: settings.totalBytes)
+    let amounts = [
+      (lines[Place(target: target, owner: owner)]?.bytesOnTheirWay, SharedBounds(share: settings.bytes).share),
+      (owners[owner]?.bytesOnTheirWay, total.share), (all.bytesOnTheirWay, total.total),
+    ]
+    return amounts.allSatisfy { ($0 ?? 0) + cost <= max($1, Self.leastOnTheirWay) }
+  }
+
+  /// So much may be on its way to the disk, however low the limits are: a few sends, which nobody makes one by one.
+  private static let leastOnTheirWay = 1 << 20
+
   /// The oldest entry that may give way where there is no room: nothing was written of it on the present link.
   func victim(of overrun: Overrun, target: OutboxTarget, owner: UInt32) -> OutboxRecord? {
     overrun.isTotal ? oldest(of: owner) { !$0.isWritten } : oldest(to: target, of: owner) { !$0.isWritten }

@@ -32,6 +32,23 @@ import Testing
     #expect(tests.states() == ["a sent", "b sent"])
   }
 
+  @Test func aClientThatIsQuickerThanTheDiskHasNoMoreOnItsWayThanAnOutboxHolds() {
+    let tests = Self.dropping { $0.limits.inflight = 10_000 }
+    let long = String(repeating: "x", count: 900_000)
+    func error(_ id: Int) -> String? {
+      Self.error(
+        tests.client.call(
+          "send", #"{"upstream":"chat","event":"e","delivery":"durable","args":["\#(long)"]}"#, id: id))
+    }
+    let errors = (0..<200).map(error)
+    #expect(errors.first == .some(nil) && errors.last == "QueueFull")
+    #expect(tests.harness.gateway.relay.outbox.usage.total.bytes <= 2 * (64 << 20))
+    tests.store.settle()
+    tests.client.read()
+    #expect(tests.harness.gateway.relay.outbox.usage.total.count == 2)
+    #expect(error(1_000) == nil)
+  }
+
   @Test func aLongURLCountsInTheOutbox() {
     let tests = OutboxShareTests { $0.outbox.totalBytes = 8_192 }
     func send(to path: String) -> String? {
