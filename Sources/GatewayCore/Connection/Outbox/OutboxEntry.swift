@@ -93,7 +93,8 @@ extension OutboxEntry {
   var isRepeatable: Bool {
     switch state {
     case .dropped where reason == Self.coalesced: false
-    case .expired, .cancelled, .refused, .dropped, .lost: true
+    // What stayed because its key counts has no message any more; all others have one, if only its kind's mark.
+    case .expired, .cancelled, .refused, .dropped, .lost: message.bodyCount > 0
     case .queued, .sent, .acked: false
     }
   }

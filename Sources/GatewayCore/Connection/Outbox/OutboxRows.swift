@@ -165,7 +165,7 @@ final class OutboxRows {
     bare.message = PreparedMessage(event: bare.message.event, body: [])
     bare.result = nil
     keyed.append(bare)
-    if !record.entry.message.body.isEmpty { note(.update(.init(bare))) }
+    if record.entry.message.bodyCount > 0 || record.entry.result != nil { note(.update(.init(bare))) }
   }
 
   /// The rows go of which only the key was left, and that does not count any more.

@@ -21,6 +21,19 @@ import Testing
     #expect(harness.upstream.channel.written == ["e3 []", "e5 []", "e9 []", "new []"])
   }
 
+  @Test func whatOnlyStayedForItsKeyIsNotSentAgainAfterARestart() {
+    var bare = Self.entry(1)
+    bare.message = PreparedMessage(event: "e1", body: [])
+    (bare.key, bare.state) = ("k", .expired)
+    bare.ended = 1_795_000_000_000
+    let store = FakeOutboxStore()
+    let recent = GatewayHarness(outbox: .open(store, [bare])) { $0.outbox.keep = .seconds(86_400) }
+    let client = recent.client()
+    let answer = HarnessClient.values(client.call("outbox.retry", #"{"ids":["old-1"]}"#)).last
+    store.settle()
+    #expect(recent.gateway.relay.outbox.usage.total.count == 0, "\(String(describing: answer))")
+  }
+
   @Test func entryOfAnUnknownUpstreamWaitsAndExpires() {
     let store = FakeOutboxStore()
     let harness = GatewayHarness(outbox: .open(store, [Self.entry(1, "gone")]))

@@ -23,6 +23,17 @@ import Testing
     #expect(tests.store.stored.map(\.message.event) == ["b"])
   }
 
+  @Test func theAnswerOfASendThatIsNotShownAnyMoreLeavesTheDisk() {
+    let tests = OutboxRowsTests { $0.outbox.keepEntries = 0 }
+    tests.connect()
+    tests.send("a", #","retries":1,"key":"k""#)
+    tests.harness.upstream.channel.acknowledge(0, #""secret""#)
+    tests.harness.pass(.seconds(31))
+    tests.store.settle()
+    #expect(tests.store.stored.map(\.state) == [.acked])
+    #expect(tests.store.stored.map(\.result) == [nil])
+  }
+
   @Test func aSendThatIsSentAgainIsOneChange() {
     send("a", #","ttl":1000"#)
     harness.pass(.seconds(2))
