@@ -1,3 +1,4 @@
+import CLinux
 import GatewayCore
 import Glibc
 
@@ -22,6 +23,8 @@ final class OutboxDatabase {
   private let delete: SQLiteDatabase.Statement
   private let shift: SQLiteDatabase.Statement
   private let room: OutboxRoom
+  /// What the last transaction left out, because the disk has no room for it.
+  private var postponedEntries: [UInt64: OutboxChange.Snapshot] = [:]
   /// Entries that follow each other, to be written together. Each ends somewhere in `encoded`.
   private var gathered: [(number: UInt64, end: Int)] = []
   private var encoded = MsgpackRawWriter()
@@ -43,7 +46,7 @@ final class OutboxDatabase {
   }
 
   /// Opens a file, or makes an empty one.
-  init(path: String) throws(Refusal) {
+  init(path: String, _ reserve: @escaping OutboxRoom.Reserve = gw_reserve) throws(Refusal) {
     self.path = path
     let database: SQLiteDatabase
     do throws(SQLiteDatabase.Failure) { database = try SQLiteDatabase(path: path) } catch {
@@ -76,7 +79,7 @@ final class OutboxDatabase {
       insertions = try OutboxInsertions(database)
       delete = try database.prepare(OutboxRow.removal)
       shift = try database.prepare(OutboxClock.writing)
-      room = try OutboxRoom(database, path: path)
+      room = try OutboxRoom(database, path: path, reserve)
     } catch {
       throw Refusal(error, path)
     }
@@ -195,6 +198,9 @@ final class OutboxDatabase {
     return damage
   }
 
+  /// What the last transaction left out, because the disk has no room for it; all else of it is there.
+  var postponed: [OutboxChange] { postponedEntries.values.map { .addEnded($0) } }
+
   /// Makes all changes last, or none of them. The instants in them lack the `offset` that is given, as those of all
   /// rows do from then on.
   func apply(_ changes: some Sequence<OutboxChange>, offset: Int64? = nil) throws(SQLiteDatabase.Failure) {
@@ -212,6 +218,8 @@ final class OutboxDatabase {
   private func inOneStep(
     _ offset: Int64?, _ change: () throws(SQLiteDatabase.Failure) -> Void
   ) throws(SQLiteDatabase.Failure) {
+    if !postponedEntries.isEmpty { postponedEntries = [:] }
+    room.begin()
     _ = try begin.step()
     do throws(SQLiteDatabase.Failure) {
       try change()
@@ -232,7 +240,11 @@ final class OutboxDatabase {
   private func apply(_ change: OutboxChange) throws(SQLiteDatabase.Failure) {
     switch change {
     case .add(let snapshot): try room.take(gather(snapshot))
-    case .update(let snapshot): try gather(snapshot)
+    case .addEnded(let snapshot):
+      let fits = try room.has(snapshot.entry.cost)
+      postponedEntries[snapshot.number] = fits ? nil : snapshot
+      if fits { try gather(snapshot) }
+    case .update(let snapshot): try update(snapshot)
     case .replace(let number, let snapshot):
       try remove(number)
       try room.take(gather(snapshot))
@@ -241,6 +253,21 @@ final class OutboxDatabase {
     case .shift: break
     }
   }
+
+  private func update(_ snapshot: OutboxChange.Snapshot) throws(SQLiteDatabase.Failure) {
+    // It still has no row.
+    if postponedEntries[snapshot.number] != nil { return try apply(.addEnded(snapshot)) }
+    guard let result = snapshot.entry.result, result.count > Self.shortResult, try !room.has(result.count) else {
+      try gather(snapshot)
+      return
+    }
+    var bare = snapshot.entry
+    bare.result = nil
+    try gather(OutboxChange.Snapshot(bare))
+  }
+
+  /// An answer for which a row has room where its arguments were.
+  private static let shortResult = 128
 
   /// Returns how many bytes its row has.
   @discardableResult
@@ -282,6 +309,7 @@ final class OutboxDatabase {
   }
 
   private func remove(_ number: UInt64) throws(SQLiteDatabase.Failure) {
+    if !postponedEntries.isEmpty { postponedEntries[number] = nil }
     try writeGathered()
     delete.bind(1, Int64(bitPattern: number))
     _ = try delete.step()
@@ -305,7 +333,8 @@ final class OutboxDatabase {
     let size = database.logPages * Self.logPageSize
     var facts = statvfs()
     guard size > reservedLog, statvfs(path, &facts) == 0 else { return false }
-    return Int(clamping: facts.f_bavail) * Int(clamping: facts.f_frsize) < size
+    let (free, isMore) = Int(clamping: facts.f_bavail).multipliedReportingOverflow(by: Int(clamping: facts.f_frsize))
+    return !isMore && free < size
   }
 
   /// Moves the write-ahead log to the file, which takes some milliseconds: to be called when no caller waits for what

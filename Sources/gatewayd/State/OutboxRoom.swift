@@ -4,7 +4,6 @@ import Glibc
 /// Blocks of the disk for what is added to the outbox, taken before it is added: what stands in the write-ahead log can
 /// always move to the file then, so that a disk that has become full takes outcomes all the same, and has room again when
 /// the sends have left. Decision 0137.
-///
 final class OutboxRoom {
   /// The file, open beside SQLite's own descriptor for it. To close any of them ends the locks that the process has on it.
   private final class OpenFile {
@@ -26,8 +25,13 @@ final class OutboxRoom {
   private var left = 0
   /// Something was refused, and there is not much more room than there was then.
   private var isRefusing = false
+  /// The least that was refused in this transaction, in bytes.
+  private var refused = Int.max
   /// Where the file system cannot do it, nothing is reserved.
   private var isPossible: Bool
+  /// Gives an open file blocks up to an offset; not 0: it does not, and `errno` says why.
+  typealias Reserve = (Int32, off_t) -> Int32
+  private let reserve: Reserve
 
   /// Why nothing can be added; no other attempt is worth it now.
   static let refusal = SQLiteDatabase.Failure.full("the disk has no room for what is added")
@@ -41,19 +45,35 @@ final class OutboxRoom {
   /// sends little is not told something else than who sends much, and not at each attempt something else.
   private static let enough = 2 << 20
 
-  init(_ database: SQLiteDatabase, path: String) throws(SQLiteDatabase.Failure) {
+  init(_ database: SQLiteDatabase, path: String, _ reserve: @escaping Reserve) throws(SQLiteDatabase.Failure) {
+    self.reserve = reserve
     pageCount = try database.prepare("PRAGMA page_count")
     freeCount = try database.prepare("PRAGMA freelist_count")
     file = OpenFile(path)
     isPossible = file.descriptor >= 0
   }
 
+  /// A transaction begins: what was refused in the one before may have room now.
+  func begin() { refused = .max }
+
+  /// A row may leave as much of a page unused as it takes, but for a few bytes.
+  private static func need(_ size: Int) -> Int { 2 * size + 256 }
+
   /// Takes room for an entry of so many bytes. A failure says that the disk is full.
   func take(_ size: Int) throws(SQLiteDatabase.Failure) {
-    // A row may leave as much of a page unused as it takes, but for a few bytes.
-    let need = 2 * size + 256
+    let need = Self.need(size)
     if need > left { try look(need) }
     left -= need
+  }
+
+  /// Takes room for so many bytes more, if there is. After a refusal the disk is not asked again in the same transaction.
+  func has(_ size: Int) throws(SQLiteDatabase.Failure) -> Bool {
+    guard Self.need(size) < refused else { return false }
+    do throws(SQLiteDatabase.Failure) { try take(size) } catch {
+      guard error == Self.refusal else { throw error }
+      return false
+    }
+    return true
   }
 
   /// The log has moved to the file, or tried to: SQLite has cut the file to its size then, and with that given back what stood
@@ -67,7 +87,7 @@ final class OutboxRoom {
     let least = isRefusing ? max(need, min(used / 2, Self.enough)) : need
     for step in Self.steps where left < least {
       let wanted = used + max(least, step)
-      if gw_reserve(file.descriptor, off_t(wanted)) == 0 {
+      if reserve(file.descriptor, off_t(wanted)) == 0 {
         end = wanted
         left = end - used
       } else if ![ENOSPC, EDQUOT, EFBIG, EINTR].contains(errno) {
@@ -77,7 +97,7 @@ final class OutboxRoom {
     }
     isRefusing = left < least
     guard !isRefusing else {
-      left = 0
+      (left, refused) = (0, min(refused, need))
       throw Self.refusal
     }
   }

@@ -5,7 +5,7 @@ import Glibc
 /// share one sync of the disk; while the disk is busy the next ones gather.
 ///
 /// `inbox`, `rest` and `isClosing` are only touched under `lock`; `database`, `unsaved`, `offset`,
-/// `hasTriedLast` and `logMoving` only by the thread. Decisions 0030 and 0062.
+/// `hasFailed`, `hasTriedLast` and `logMoving` only by the thread. Decisions 0030 and 0062.
 final class OutboxWriter: @unchecked Sendable {
   /// Changes on their way to the disk, in order, and what has to be known of all of them.
   struct Batch: Sendable {
@@ -94,6 +94,8 @@ final class OutboxWriter: @unchecked Sendable {
   private var hasTriedLast = false
   /// What no caller waits for and could not be written yet, by number.
   private var unsaved: [UInt64: OutboxChange] = [:]
+  /// What no caller waits for could not be written the last time.
+  private var hasFailed = false
   /// By how much the clock was set, all in all; what was posted is brought back by it before it is written.
   private var offset: Int64
   private var logMoving = LogMoving()
@@ -178,9 +180,11 @@ final class OutboxWriter: @unchecked Sendable {
         pthread_cond_wait(wake, lock)
         continue
       }
-      rest = .forAwaited
-      var deadline = due ?? Self.monotonic(in: owes ? Self.retryPause : Self.patience)
-      due = deadline
+      // What only waits for room holds up nothing else.
+      let waitsForRoom = inbox.isEmpty && !hasFailed
+      rest = waitsForRoom ? .forAnything : .forAwaited
+      var deadline = due ?? Self.monotonic(in: hasFailed || waitsForRoom ? Self.retryPause : Self.patience)
+      due = waitsForRoom ? nil : deadline
       if pthread_cond_timedwait(wake, lock, &deadline) == ETIMEDOUT { return }
     }
   }
@@ -192,16 +196,37 @@ final class OutboxWriter: @unchecked Sendable {
     let batch = offset != 0 || batch.hasShift ? withoutClockSteps(batch) : batch
     let late = unsaved.isEmpty ? [] : unsaved.sorted { $0.key < $1.key }.map(\.value)
     let problem = late.isEmpty ? apply(batch) : apply(late + batch.items.map(\.change))
+    hasFailed = problem != nil
     if problem == nil {
-      unsaved.removeAll()
+      keepPostponed()
     } else {
       // What no caller waits for is owed all the same, and may fit where the whole batch does not.
       let owed = batch.items.filter { !$0.isAwaited }.map(\.change)
-      for change in owed { if let number = change.number { unsaved[number] = change } }
-      if batch.awaited > 0, owes, apply(late + owed) == nil { unsaved.removeAll() }
+      for change in owed { owe(change) }
+      if batch.awaited > 0, owes, apply(late + owed) == nil {
+        hasFailed = false
+        keepPostponed()
+      }
     }
+    if !owes { hasFailed = false }
     if batch.awaited > 0 { mailbox.post(.decided(problem, batch)) }
     tidyLog()
+  }
+
+  /// All is on the disk, but for what that had no room for.
+  private func keepPostponed() {
+    unsaved.removeAll()
+    for change in database?.postponed ?? [] { owe(change) }
+  }
+
+  private func owe(_ change: OutboxChange) {
+    guard let number = change.number else { return }
+    // What has no row yet goes on waiting for room to have one.
+    if case .addEnded = unsaved[number], case .update(let snapshot) = change {
+      unsaved[number] = .addEnded(snapshot)
+    } else {
+      unsaved[number] = change
+    }
   }
 
   private func tidyLog() {
@@ -226,6 +251,7 @@ final class OutboxWriter: @unchecked Sendable {
   private func withoutClockSteps(_ change: OutboxChange) -> OutboxChange {
     switch change {
     case .add(let snapshot): return .add(withoutClockSteps(snapshot))
+    case .addEnded(let snapshot): return .addEnded(withoutClockSteps(snapshot))
     case .replace(let number, let snapshot): return .replace(number, withoutClockSteps(snapshot))
     case .update(let snapshot): return .update(withoutClockSteps(snapshot))
     case .shift(let step):
@@ -275,7 +301,7 @@ extension OutboxChange {
   /// The number of the entry that a change leaves behind or removes; nil where it is about all of them.
   fileprivate var number: UInt64? {
     switch self {
-    case .add(let snapshot), .replace(_, let snapshot), .update(let snapshot): snapshot.number
+    case .add(let snapshot), .addEnded(let snapshot), .replace(_, let snapshot), .update(let snapshot): snapshot.number
     case .remove(let number): number
     case .shift: nil
     }

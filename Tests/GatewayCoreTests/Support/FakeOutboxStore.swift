@@ -54,7 +54,8 @@ final class FakeOutboxStore: OutboxStore {
   private func apply(_ change: OutboxChange) {
     written += 1
     switch change {
-    case .add(let snapshot), .update(let snapshot): entries[snapshot.entry.number] = snapshot.entry
+    case .add(let snapshot), .addEnded(let snapshot), .update(let snapshot):
+      entries[snapshot.entry.number] = snapshot.entry
     case .replace(let number, let snapshot):
       entries[number] = nil
       entries[snapshot.entry.number] = snapshot.entry

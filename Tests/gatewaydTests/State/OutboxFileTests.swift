@@ -49,6 +49,86 @@ import Testing
     #expect(try open().entries == [entry])
   }
 
+  /// A disk on which nothing more can be reserved while `isFull`.
+  private final class Disk {
+    var isFull = false
+    private(set) var asked = 0
+
+    func reserve(_ file: Int32, _ end: off_t) -> Int32 {
+      asked += 1
+      errno = ENOSPC
+      return isFull ? -1 : 0
+    }
+  }
+
+  private func opened(on disk: Disk) throws -> OutboxDatabase {
+    try OutboxDatabase(path: file) { disk.reserve($0, $1) }
+  }
+
+  private static func ended(_ number: UInt64, answer: Int) -> OutboxEntry {
+    var entry = OutboxSamples.plain(number)
+    (entry.state, entry.ended, entry.result) = (.acked, 5, [UInt8](repeating: 0x31, count: answer))
+    entry.message = PreparedMessage(event: entry.message.event, body: [])
+    return entry
+  }
+
+  @Test func whatAFullDiskHasNoRoomForHoldsUpNoOutcomeAndComesThereLater() throws {
+    let disk = Disk()
+    do {
+      let database = try opened(on: disk)
+      disk.isFull = true
+      try database.apply([.addEnded(.init(Self.ended(1, answer: 3))), .updating(Self.ended(2, answer: 3)), .remove(3)])
+      #expect(database.load().entries.map(\.number) == [2])
+      let postponed = database.postponed
+      disk.isFull = false
+      try database.apply(postponed)
+      #expect(database.postponed.isEmpty)
+    }
+    #expect(try open().entries == [Self.ended(1, answer: 3), Self.ended(2, answer: 3)])
+  }
+
+  @Test func whatAFullDiskHasNoRoomForGoesOnWaitingWhenItChanges() throws {
+    let disk = Disk()
+    let database = try opened(on: disk)
+    disk.isFull = true
+    try database.apply([.addEnded(.init(Self.ended(1, answer: 3))), .updating(Self.ended(1, answer: 0))])
+    #expect(database.load().entries.isEmpty)
+    disk.isFull = false
+    try database.apply(database.postponed)
+    #expect(database.load().entries == [Self.ended(1, answer: 0)])
+  }
+
+  @Test func aFullDiskIsAskedOnceForAllThatWaitsForRoom() throws {
+    let disk = Disk()
+    let database = try opened(on: disk)
+    disk.isFull = true
+    try database.apply([.addEnded(.init(Self.ended(1, answer: 3)))])
+    let once = disk.asked
+    try database.apply((1...100).map { .addEnded(.init(Self.ended($0, answer: 3))) })
+    #expect(once > 0 && disk.asked == 2 * once)
+  }
+
+  @Test func whatIsRemovedBeforeAFullDiskHasRoomForItDoesNotComeBack() throws {
+    let disk = Disk()
+    let database = try opened(on: disk)
+    disk.isFull = true
+    try database.apply([.addEnded(.init(Self.ended(1, answer: 3))), .remove(1)])
+    #expect(database.postponed.isEmpty)
+  }
+
+  @Test func anOutcomeIsKeptWithoutItsLongAnswerWhereTheDiskIsFull() throws {
+    let disk = Disk()
+    let database = try opened(on: disk)
+    try database.apply((1...2).map { .adding(OutboxSamples.plain($0)) })
+    try database.moveLog()
+    try database.apply([.updating(Self.ended(1, answer: 16 << 10))])
+    disk.isFull = true
+    try database.apply([.updating(Self.ended(2, answer: 4 << 20))])
+    let kept = database.load().entries
+    #expect(kept.map(\.state) == [.acked, .acked])
+    #expect(kept.map { $0.result?.count } == [16 << 10, nil])
+  }
+
   @Test func removedEntryIsGone() throws {
     try open().database.apply([.adding(OutboxSamples.plain(1)), .adding(OutboxSamples.plain(2)), .remove(1)])
     #expect(try open().entries.map(\.number) == [2])

@@ -178,7 +178,7 @@ extension Setting<OutboxSettings> {
         "How long `outbox.list` shows what is finished, and `outbox.retry` can send again what failed."),
       Setting(
         "keep_entries", \.keepEntries, .count(counts),
-        "Finished sends that are shown at most; beyond that those of the user with the most go first, of these the oldest that arrived, and then what `outbox.retry` could send again. Their bytes are bounded by `bytes`."
+        "Finished sends that are shown at most; beyond that those of the user with the most go first, of these the oldest that arrived, and then what `outbox.retry` could send again. Their bytes, with the servers' answers, are bounded by `bytes`."
       ),
     ]
   }

@@ -312,7 +312,7 @@ final class Outbox {
   /// stay on the disk as it was before the change until other rows take it along.
   private func owed(_ change: OutboxChange) -> OutboxChange {
     switch change {
-    case .add(let snapshot), .replace(_, let snapshot), .update(let snapshot):
+    case .add(let snapshot), .addEnded(let snapshot), .replace(_, let snapshot), .update(let snapshot):
       let entry = known[snapshot.entry.id]?.entry
       let present = entry?.number == snapshot.entry.number ? entry : rows.keyed(snapshot.entry.number)
       return present.map { .update(.init($0)) } ?? .remove(snapshot.entry.number)

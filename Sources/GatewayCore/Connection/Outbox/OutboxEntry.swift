@@ -62,8 +62,8 @@ public struct OutboxEntry: Equatable, Sendable {
     ended = ended.map { $0 &+ step }
   }
 
-  /// What it counts in the limits of the outbox: its message and what is stored beside it.
-  var cost: Int { Self.cost(of: message, to: target) }
+  /// What it counts in the limits of the outbox, in bytes: its message, the answer, and what is stored beside them.
+  public var cost: Int { Self.cost(of: message, to: target) + (result?.count ?? 0) }
 
   /// What a send would count, to a target whose options stand beside it.
   static func cost(of message: PreparedMessage, to target: OutboxTarget) -> Int {

@@ -84,7 +84,7 @@ final class OutboxRows {
       noteAfield(snapshot)
       waiter.hear(nil)
     case .remove(let number) where afield.remove(number) != nil: waiter.hear(nil)
-    case .add, .replace, .update, .remove, .shift: store?.commit(change, waiter)
+    case .add, .addEnded, .replace, .update, .remove, .shift: store?.commit(change, waiter)
     }
   }
 
@@ -113,7 +113,7 @@ final class OutboxRows {
   private func noteAfield(_ snapshot: OutboxChange.Snapshot) {
     guard snapshot.entry.key != nil, snapshot.entry.state.isFinal, let store else { return }
     afield.remove(snapshot.number)
-    store.note(.add(snapshot))
+    store.note(.addEnded(snapshot))
   }
 
   private func keep(_ entry: OutboxEntry, _ waiter: OutboxWaiter) {
@@ -133,7 +133,7 @@ final class OutboxRows {
     switch change {
     case .update(let snapshot) where afield.contains(snapshot.number): noteAfield(snapshot)
     case .remove(let number) where afield.remove(number) != nil: break
-    case .add, .replace, .update, .remove, .shift: store?.note(change)
+    case .add, .addEnded, .replace, .update, .remove, .shift: store?.note(change)
     }
   }
 

@@ -51,7 +51,9 @@ public struct OutboxWaiter {
 /// One step in the life of an entry on disk.
 public enum OutboxChange: Sendable {
   case add(Snapshot)
-  /// The same, and in one step with it the entry of another number goes, whose place it takes.
+  /// The same of one that has its outcome and was on no disk. Not awaited: where the disk has no room it comes there when it has.
+  case addEnded(Snapshot)
+  /// `add`, and in one step with it the entry of another number goes, whose place it takes.
   case replace(UInt64, Snapshot)
   /// The entry of that number is this one now.
   case update(Snapshot)
