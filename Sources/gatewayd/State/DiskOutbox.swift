@@ -57,8 +57,14 @@ final class DiskOutbox: OutboxStore {
 
   func close(_ done: @escaping () -> Void) {
     whenClosed = done
+    closeOnceDecided()
+  }
+
+  /// What the last answers lead to is written as well.
+  private func closeOnceDecided() {
+    guard whenClosed != nil else { return }
     post()
-    writer.close()
+    if waiting.isEmpty { writer.close() }
   }
 
   private func post() {
@@ -70,6 +76,17 @@ final class DiskOutbox: OutboxStore {
     gathered = OutboxWriter.Batch(room: room > 4 ? room : 0)
   }
 
+  private func forgetDecided() {
+    if decided == waiting.count {
+      waiting.removeAll(keepingCapacity: decided <= Self.keptCapacity)
+    } else if decided * 2 > waiting.count {
+      waiting.removeFirst(decided)
+    } else {
+      return
+    }
+    decided = 0
+  }
+
   private func heard(_ letter: OutboxWriter.Letter) {
     switch letter {
     case .decided(let problem, let batch):
@@ -79,14 +96,8 @@ final class DiskOutbox: OutboxStore {
         decided += 1
         waiter?.hear(problem)
       }
-      if decided == waiting.count {
-        waiting.removeAll(keepingCapacity: decided <= Self.keptCapacity)
-      } else if decided * 2 > waiting.count {
-        waiting.removeFirst(decided)
-      } else {
-        return
-      }
-      decided = 0
+      forgetDecided()
+      closeOnceDecided()
     case .warned(let problem): onWarning?(problem)
     case .closed:
       source = nil

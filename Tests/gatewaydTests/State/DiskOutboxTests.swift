@@ -79,6 +79,12 @@ import Testing
     #expect(try stored() == [2])
   }
 
+  @Test func whatTheLastAnswerLeadsToIsWrittenBeforeTheEnd() throws {
+    outbox.commit(.adding(OutboxSamples.plain(1))) { [outbox] _ in outbox.note(.adding(OutboxSamples.plain(2))) }
+    try runUntilClosed()
+    #expect(try stored() == [1, 2])
+  }
+
   @Test func failureIsAnsweredAndWhatIsOwedIsWrittenAllTheSame() throws {
     try runUntilClosed()
     do {
