@@ -12,6 +12,9 @@ public final class Timers {
     }
   }
 
+  /// A loop that runs calls nothing so late: the machine slept, or the daemon was stopped.
+  public static let lateness: Duration = .seconds(1)
+
   private let time: any TimeSource
   private var heap = DeadlineHeap<ID>()
   private var nextNumber: UInt64 = 1

@@ -63,8 +63,8 @@ final class TransportSocket {
   private lazy var reading: () -> Void = { [reference] in reference.object?.readNow() }
   private lazy var readingOn: () -> Void = { [reference] in reference.object?.readNow(hasWaited: true) }
   /// Whether the peer is read no further for now.
-  private var isReadingHeld = false
-  /// When that began the last time.
+  private var isReadingHeld: Bool { heldSince != nil }
+  /// Since when.
   private var heldSince: MonotonicInstant?
   /// Nothing is written from then on; nil for a link that belongs to this host alone.
   private var writeLimit: MonotonicInstant?
@@ -179,9 +179,11 @@ final class TransportSocket {
   /// Reads nothing more, or reads on.
   func holdReading(_ isHeld: Bool) {
     guard isHeld != isReadingHeld, !isHeld || broken == nil else { return }
-    isReadingHeld = isHeld
-    putOffUnfinished()
-    if !isHeld, unfinished != nil, unfinishedTimer == nil { lookAfterUnfinished(in: Self.lateness) }
+    let now = context.loop.time.now
+    // A message does not end where it is not read.
+    if let heldSince, let since = unfinished?.since { unfinished?.since = since + (now - max(heldSince, since)) }
+    heldSince = isHeld ? now : nil
+    if !isHeld, unfinished != nil, unfinishedTimer == nil { lookAfterUnfinished(in: Timers.lateness) }
     guard let source else { return }
     if isHeld {
       source.interest.subtract(.readable)
@@ -301,20 +303,10 @@ final class TransportSocket {
     if unfinishedTimer == nil { lookAfterUnfinished(in: request.messageTimeLimit) }
   }
 
-  /// A loop that runs is never so late.
-  private static let lateness: Duration = .seconds(1)
-
   /// A timer that finds another message waits for the rest of its time, so that a busy link needs none for each of
   /// them.
   private func lookAfterUnfinished(in delay: Duration) {
     unfinishedTimer = context.loop.timers.after(delay) { [reference] in reference.object?.lookAfterUnfinished() }
-  }
-
-  /// A message does not end where it is not read.
-  private func putOffUnfinished() {
-    let now = context.loop.time.now
-    if let heldSince, let since = unfinished?.since { unfinished?.since = since + (now - max(heldSince, since)) }
-    heldSince = isReadingHeld ? now : nil
   }
 
   private func lookAfterUnfinished() {
@@ -323,8 +315,8 @@ final class TransportSocket {
     guard !isReadingHeld, var unfinished else { return }
     let now = context.loop.time.now
     // Nor while the machine sleeps.
-    if now - unfinished.since > request.messageTimeLimit + Self.lateness {
-      unfinished.since = now + (Self.lateness - request.messageTimeLimit)
+    if now - unfinished.since > request.messageTimeLimit + Timers.lateness {
+      unfinished.since = now + (Timers.lateness - request.messageTimeLimit)
     }
     self.unfinished = unfinished
     let left = unfinished.since + request.messageTimeLimit - now
@@ -412,7 +404,7 @@ final class TransportSocket {
   private func writingFailed(_ problem: CurlProblem) {
     broken = problem
     isCongested = true
-    isReadingHeld = false
+    heldSince = nil
     source?.interest = .readable
     if timer == nil {
       timer = context.loop.timers.after(context.closeLimit) { [reference] in reference.object?.endBroken() }

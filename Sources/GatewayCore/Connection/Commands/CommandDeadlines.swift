@@ -44,7 +44,7 @@ struct CommandDeadlines {
       looked += 1
       heap.removeFirst()
       item.command.due = nil
-      if now - deadline < Self.lateness {
+      if now - deadline < Timers.lateness {
         due.append(item.command)
       } else {
         set(now + Self.grace, for: item.command)
@@ -53,8 +53,6 @@ struct CommandDeadlines {
     return due
   }
 
-  /// A loop that runs is never so late.
-  static let lateness: Duration = .seconds(1)
   /// How long a command whose time passed meanwhile waits for what has come meanwhile.
   static let grace: Duration = .seconds(1)
 }

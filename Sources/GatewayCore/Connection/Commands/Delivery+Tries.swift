@@ -91,7 +91,7 @@ extension Delivery {
   private func ackTimerFired(_ command: Command, due: MonotonicInstant) {
     guard command.isTried else { return }
     // The machine slept, and the acknowledgement may have come meanwhile.
-    guard context.time.now - due < CommandDeadlines.lateness else {
+    guard context.time.now - due < Timers.lateness else {
       return armAckTimer(command, CommandDeadlines.grace)
     }
     checkHeartbeat()

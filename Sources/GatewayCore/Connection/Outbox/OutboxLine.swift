@@ -22,7 +22,9 @@ final class OutboxLine {
 
   var count: Int { records.count }
 
-  private func count(_ cost: Int, _ sign: Int) {
+  private func count(_ record: OutboxRecord, _ sign: Int) {
+    let cost = record.entry.cost
+    if !record.isCommitted { countOnTheirWay(sign * cost) }
     bytes += sign * cost
     all.add(cost, sign)
     ofTarget.add(cost, sign)
@@ -69,16 +71,14 @@ final class OutboxLine {
   func add(_ record: OutboxRecord) {
     record.line = self
     records.insert(record, at: record.entry.number)
-    count(record.entry.cost, 1)
-    if !record.isCommitted { countOnTheirWay(record.entry.cost) }
+    count(record, 1)
   }
 
   func remove(_ record: OutboxRecord) {
     guard record.line === self else { return }
     record.line = nil
     records.remove(at: record.entry.number)
-    count(record.entry.cost, -1)
-    if !record.isCommitted { countOnTheirWay(-record.entry.cost) }
+    count(record, -1)
   }
 }
 

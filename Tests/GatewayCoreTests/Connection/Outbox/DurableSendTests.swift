@@ -52,16 +52,21 @@ import Testing
     #expect(states() == ["a expired"])
   }
 
-  @Test func sendThatIsNotAcknowledgedWhenTheHeartbeatIsOverdueIsNotWrittenAgainToThatLinkAndIsNotLost() {
-    connect()
-    send("a", #","retries":1"#)
-    store.settle()
+  /// While `a` is not acknowledged: nothing more is written to that link, and the next one opens.
+  private func sleepPastTheHeartbeat() {
     let old = harness.upstream.channel
     old.isOverdue = true
     harness.sleep(.seconds(600))
     harness.pass(.seconds(4))
     #expect(old.written == ["hi []", "a []#0"])
     harness.upstream.channel.accept()
+  }
+
+  @Test func sendThatIsNotAcknowledgedWhenTheHeartbeatIsOverdueIsNotWrittenAgainToThatLinkAndIsNotLost() {
+    connect()
+    send("a", #","retries":1"#)
+    store.settle()
+    sleepPastTheHeartbeat()
     #expect(written == ["a []#1"])
     harness.upstream.channel.acknowledge(1)
     store.settle()
@@ -73,12 +78,7 @@ import Testing
     send("a", #","retries":0"#)
     send("b", #","retries":0"#, id: 2)
     store.settle()
-    let old = harness.upstream.channel
-    old.isOverdue = true
-    harness.sleep(.seconds(600))
-    harness.pass(.seconds(4))
-    #expect(old.written == ["hi []", "a []#0"])
-    harness.upstream.channel.accept()
+    sleepPastTheHeartbeat()
     #expect(written == ["b []#1"])
   }
 
