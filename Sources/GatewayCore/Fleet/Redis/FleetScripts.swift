@@ -74,15 +74,15 @@ enum FleetScripts {
 
     """
 
-  /// A marker behind the last entry of `ev`, and behind the lease's.
+  /// A marker behind the last entry of `ev`, and behind the lease's. Only writing it can fail, which comes before whatever is set.
   private static let markers = """
     local function mark(least, open, ...)
       local top = tonumber(string.match(last(KEYS[2]), '^(%d+)'))
       local c = math.max(tonumber(redis.call('HGET', KEYS[1], 'c') or '0'), top, least) + 1
       c = string.format('%.0f', c)
+      redis.call('XADD', KEYS[2], c .. '-0', ...)
       redis.call('HSET', KEYS[1], 'c', c, 'open', open)
       if open == '1' then redis.call('HSET', KEYS[1], 'why', '') end
-      redis.call('XADD', KEYS[2], c .. '-0', ...)
       return c
     end
 
@@ -113,11 +113,12 @@ enum FleetScripts {
     elseif seen > 0 then
       seq = string.format('%.0f', seen + 1048576)
     end
-    redis.call('HDEL', KEYS[1], '', 'next')
-    local same = lease('run') == ARGV[4] and 1 or 0
-    redis.call('HSET', KEYS[1], 'term', term, 'holder', ARGV[1], 'own', term .. '@' .. ARGV[1], 'beat', '0', 'run', ARGV[4], 'at', ARGV[4], 'since', ARGV[9])
+    redis.call('HDEL', KEYS[1], '')
     local epoch = lease('epoch')
     local c = mark(least, '0', 'k', 'take', 't', term, 'e', epoch, 's', seq, 'o', offset)
+    local same = lease('run') == ARGV[4] and 1 or 0
+    redis.call('HDEL', KEYS[1], 'next')
+    redis.call('HSET', KEYS[1], 'term', term, 'holder', ARGV[1], 'own', term .. '@' .. ARGV[1], 'beat', '0', 'run', ARGV[4], 'at', ARGV[4], 'since', ARGV[9])
     return {term, c, seq, epoch, offset, lease('session'), same}
     """
 
@@ -145,9 +146,9 @@ enum FleetScripts {
 
   private static let open = """
     local up = last(KEYS[3])
-    redis.call('HSET', KEYS[1], 'run', ARGV[2], 'epoch', ARGV[3], 'session', ARGV[6])
     local term = redis.call('HGET', KEYS[1], 'term')
     local c = mark(0, '1', 'k', 'open', 't', term, 'e', ARGV[3], 's', ARGV[4], 'o', ARGV[5], 'hosts', ARGV[7])
+    redis.call('HSET', KEYS[1], 'run', ARGV[2], 'epoch', ARGV[3], 'session', ARGV[6])
     return {c, up}
     """
 
