@@ -131,6 +131,7 @@ struct FleetSendEnd: Equatable, Sendable {
 
   init?(_ fields: FleetFields) {
     guard let state = fields.text("s").flatMap({ OutboxState(rawValue: $0) }), state.isFinal else { return nil }
-    self.init(state, reason: fields.text("r"), answer: fields["a"])
+    let isKept = (fields["a"]?.count ?? 0) <= OutboxEntry.resultLimit
+    self.init(state, reason: fields.text("r"), answer: isKept ? fields.elements("a") : nil)
   }
 }

@@ -51,14 +51,22 @@ enum FleetEntry: Equatable, Sendable {
       self = .dropped(
         head,
         DroppedEvent(
-          GapReason(rawValue: reason) ?? .undecodable, detail: fields.text("r"), name: fields["n"],
+          GapReason(rawValue: reason) ?? .undecodable, detail: fields.text("r"), name: fields.string("n"),
           ack: head.question?.id))
-    } else if let size = fields.number("l") {
-      guard let name = fields["n"] else { return nil }
+      return
+    }
+    let size = fields.number("l")
+    guard fields.has("n"), size != nil || fields.has("a") else { return nil }
+    let (name, kwargs) = (fields.string("n"), fields.object("w"))
+    if let size, let name {
       self = .tooLong(head, name: name, size: Int(clamping: size))
+    } else if let name, let arguments = fields.elements("a"), fields.has("w") == (kwargs != nil) {
+      self = .event(FleetEvent(head: head, name: name, arguments: arguments, kwargs: kwargs))
     } else {
-      guard let name = fields["n"], let arguments = fields["a"] else { return nil }
-      self = .event(FleetEvent(head: head, name: name, arguments: arguments, kwargs: fields["w"]))
+      self = .dropped(
+        head,
+        DroppedEvent(
+          .undecodable, detail: "what Redis has of it is no JSON in one line", name: name, ack: head.question?.id))
     }
   }
 }

@@ -56,6 +56,23 @@ struct FleetFields: Hashable, Sendable {
   var byteCount: Int { all.reduce(0) { $0 + $1.name.utf8.count + $1.value.count } }
 }
 
+/// What programs are told as it stands in the engine, where others can write as well: it is JSON of its form, in one line, or it
+/// is not taken.
+extension FleetFields {
+  /// A string with its quotes; nil for anything else.
+  func string(_ name: String) -> [UInt8]? { json(name, .string) }
+  /// Values with commas between them, possibly none; nil for anything else.
+  func elements(_ name: String) -> [UInt8]? { json(name, .elements) }
+  /// One value; nil for anything else.
+  func value(_ name: String) -> [UInt8]? { json(name, .value) }
+  /// An object; nil for anything else.
+  func object(_ name: String) -> [UInt8]? { json(name, .object) }
+
+  private func json(_ name: String, _ form: JSONLineForm) -> [UInt8]? {
+    self[name].flatMap { form.fits($0.span.bytes) ? $0 : nil }
+  }
+}
+
 extension FleetFields {
   /// All of them as one value: of each its name, `:`, how many bytes it has, `:`, and these.
   var packed: [UInt8] {

@@ -80,8 +80,13 @@ extension RemoteAnswer {
     } else if fields.has("u") {
       self = .unreadable
     } else {
-      guard let args = fields["a"] else { return nil }
-      self.init(args, kwargs: fields["w"])
+      guard fields.has("a") else { return nil }
+      let kwargs = fields.object("w")
+      guard let args = fields.elements("a"), fields.has("w") == (kwargs != nil) else {
+        self = .unreadable
+        return
+      }
+      self.init(args, kwargs: kwargs)
     }
   }
 }
@@ -116,19 +121,13 @@ struct FleetServerWords: Equatable, Sendable {
 
   init(_ fields: FleetFields) {
     message = fields.text("m")?.shortened(to: UpstreamFailure.messageLimit)
-    data = fields["j"].flatMap { Self.isData($0) ? $0 : nil }
+    data = (fields["j"]?.count ?? 0) <= Self.dataLimit ? fields.value("j") : nil
   }
 
   /// `m` message, `j` data.
   func add(to fields: inout FleetFields) {
     if let message { fields.add("m", message) }
     fields.add("j", ifSet: data)
-  }
-
-  /// Programs are told it as it is.
-  private static func isData(_ bytes: [UInt8]) -> Bool {
-    guard bytes.count <= dataLimit, !bytes.contains(where: { $0 == 10 || $0 == 13 }) else { return false }
-    return (try? JSONScanner.validate(bytes.span.bytes)) != nil
   }
 }
 

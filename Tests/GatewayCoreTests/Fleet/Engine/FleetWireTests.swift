@@ -50,6 +50,45 @@ import Testing
     }
   }
 
+  private func fields(_ all: (String, String)...) -> FleetFields {
+    FleetFields(all.map { .init(name: $0.0, value: Array($0.1.utf8)) })
+  }
+
+  @Test(arguments: ["1]}}\n{", "1,", "[1", "1\n"]) func anAnswerThatIsNoJSONInOneLineCannotBeShown(_ args: String) {
+    #expect(RemoteAnswer(fields(("a", args))) == .unreadable)
+    #expect(FleetReplyEntry(fields(("ack", "1"), ("a", args)))?.call == .acknowledged(1, .unreadable))
+    #expect(FleetSendEnd(fields(("s", "sent"), ("a", args))) == FleetSendEnd(.sent))
+  }
+
+  @Test(arguments: ["{", "[]", "{\n}", ""]) func keywordArgumentsThatAreNoObjectInOneLineCannotBeShown(_ kwargs: String)
+  {
+    #expect(RemoteAnswer(fields(("a", "1"), ("w", kwargs))) == .unreadable)
+  }
+
+  @Test(arguments: ["e", "\"e\"\n{}", "\"e", "1", ""]) func anEventWhoseNameIsNoStringIsToldWithoutIt(_ name: String) {
+    let others = [("a", "1"), ("l", "5"), ("x", "binary")]
+    for other in others {
+      guard case .dropped(_, let event) = FleetEntry(fields(("n", name), other, ("t", "1"))) else {
+        Issue.record("\(other) is taken")
+        continue
+      }
+      #expect(event.name == nil)
+    }
+  }
+
+  @Test func anEventWhoseArgumentsAreNoJSONInOneLineIsDroppedByItsName() {
+    for other in [[("a", "1,")], [("a", "1\n")], [("a", "1"), ("w", "[]")]] {
+      let all = [("n", "\"e\""), ("t", "1"), ("q", "3"), ("to", "h")] + other
+      let entry = FleetEntry(FleetFields(all.map { .init(name: $0.0, value: Array($0.1.utf8)) }))
+      guard case .dropped(let head, let event) = entry else {
+        Issue.record("\(other) is taken")
+        continue
+      }
+      #expect(event.reason == .undecodable && event.name == Array("\"e\"".utf8) && event.ack == 3)
+      #expect(head.question == .init(id: 3, host: "h"))
+    }
+  }
+
   @Test func whatTheHolderSaysToAllCrossesAsItIs() {
     let head = FleetEvent.Head(
       time: 1_795_000_000_000, epoch: "e1", offset: "17", question: .init(id: 4, host: "edge-2"))
