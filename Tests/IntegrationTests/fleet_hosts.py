@@ -19,13 +19,14 @@ async def redis(folder):
 
 @pytest.fixture
 async def hosts(daemons, redis, chat):
-    """Starts hosts of one fleet: `await hosts(3)`, and others later; with members of `[fleet]`, and settings of the
-    upstream."""
+    """Starts hosts of one fleet: `await hosts(3)`, and others later; with members of `[fleet]`, other settings of the
+    daemon, and settings of the upstream."""
     made = []
 
-    async def make(count=1, fleet=None, **upstream):
+    async def make(count=1, fleet=None, daemon=None, **upstream):
         for _ in range(count):
             made.append(await daemons({
+                **(daemon or {}),
                 "fleet": {"name": "test", "redis": [redis.url], "host": f"h{len(made)}", "lease": "1s", "adopt": "3s",
                           **(fleet or {})},
                 "upstream": {"chat": {"url": chat.url, "fleet": True, **upstream}}}))

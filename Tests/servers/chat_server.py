@@ -115,6 +115,9 @@ class Room(socketio.AsyncNamespace):
     async def do_echo(self, sid, *values):
         return tuple(values)
 
+    async def do_give(self, sid, count):
+        return "x" * count
+
     async def do_one(self, sid, *values):
         return values[0] if values else None
 

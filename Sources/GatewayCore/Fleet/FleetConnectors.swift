@@ -8,13 +8,28 @@ extension FleetWrapper {
   var route: DialRequest { connector.route }
   var confirmedInterests: ConfirmedInterests { connector.confirmedInterests }
 
-  func prepare(_ draft: MessageDraft) throws(MessageProblem) -> PreparedMessage { try connector.prepare(draft) }
+  var partsLimit: Int { min(connector.partsLimit, FleetWire.longest) }
+
+  func prepare(_ draft: MessageDraft) throws(MessageProblem) -> PreparedMessage {
+    try checked(connector.prepare(draft))
+  }
   func prepareAnswer(_ draft: AnswerDraft) throws(MessageProblem) -> PreparedMessage {
-    try connector.prepareAnswer(draft)
+    try checked(connector.prepareAnswer(draft))
   }
   func check(_ message: PreparedMessage, acknowledged: Bool) -> MessageProblem? {
-    connector.check(message, acknowledged: acknowledged)
+    sizeProblem(message) ?? connector.check(message, acknowledged: acknowledged)
   }
+
+  private func checked(_ message: PreparedMessage) throws(MessageProblem) -> PreparedMessage {
+    if let problem = sizeProblem(message) { throw problem }
+    return message
+  }
+
+  private func sizeProblem(_ message: PreparedMessage) -> MessageProblem? {
+    let size = message.byteCount
+    return size > FleetWire.longest ? .tooLargeForFleet(limit: FleetWire.longest, size: size) : nil
+  }
+
   func problem(with interest: Interest) -> MessageProblem? { connector.problem(with: interest) }
 }
 

@@ -199,7 +199,7 @@ extension FleetTap: UpstreamChannelOwner {
   func channel(_ channel: any UpstreamChannel, sampledTime sample: ClockSample) {
     owner?.channel(self, sampledTime: sample)
   }
-  var lineLimit: Int { owner?.lineLimit ?? .max }
+  var lineLimit: Int { min(owner?.lineLimit ?? .max, FleetWire.longest) }
   var doubtsLink: Bool { owner?.doubtsLink ?? false }
 
   func channelEnds(_ channel: any UpstreamChannel) { holder?.ends(self) }

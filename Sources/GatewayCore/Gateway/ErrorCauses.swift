@@ -87,9 +87,16 @@ extension LocalError {
       [.init("oldest", oldest), .init("epoch", .string(stream.epoch))])
   }
 
-  /// The server's acknowledgement does not fit into a line of the local protocol.
+  /// The server's acknowledgement does not fit into a line of the local protocol, here or on the host of the fleet that has the
+  /// link.
   static func tooLong(_ size: Int, limit: Int) -> LocalError {
-    LocalError(
+    guard size > limit else {
+      return LocalError(
+        .payloadTooLarge,
+        "The server acknowledged with \(size) bytes, which is more than the fleet carries, or than `limits.line` of the host that has the link; have it answer with less, or raise that.",
+        [.init("size", .integer(size))])
+    }
+    return LocalError(
       .payloadTooLarge, "The server acknowledged with more than fits into a line; raise `limits.line`.",
       [.init("limit", .integer(limit)), .init("size", .integer(size))])
   }
@@ -97,7 +104,7 @@ extension LocalError {
   init(_ problem: MessageProblem) {
     switch problem {
     case .invalid, .outdated: self.init(.invalidParams, problem.clause)
-    case .tooLarge(let limit, let size):
+    case .tooLarge(let limit, let size), .tooLargeForFleet(let limit, let size):
       self.init(
         .payloadTooLarge, "The message is too large: \(problem.clause).",
         [.init("limit", .integer(limit)), .init("size", .integer(size))])

@@ -28,7 +28,8 @@ extension CommandOutcome {
     case .failed: .init(.requestFailed, key: .refused, .refused, log: "failed")
     case .down: .init(.upstreamDown, key: nil, .refused, log: "down")
     case .refused: .init(.upstreamRefused, key: nil, .refused, log: "refused")
-    case .impossible(.tooLarge): .init(.payloadTooLarge, key: nil, .refused, log: "refused by the server's limits")
+    case .impossible(.tooLarge), .impossible(.tooLargeForFleet):
+      .init(.payloadTooLarge, key: nil, .refused, log: "refused by the server's limits")
     case .impossible(.outdated):
       .init(.invalidParams, key: nil, .refused, log: "written for other settings of the upstream")
     case .impossible: .init(.invalidParams, key: nil, .refused, log: "refused by the server's limits")

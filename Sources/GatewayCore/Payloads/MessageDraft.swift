@@ -55,13 +55,15 @@ enum MessageProblem: Error, Equatable, Sendable {
   case outdated(String)
   /// PayloadTooLarge, in bytes.
   case tooLarge(limit: Int, size: Int)
+  /// The same where the server may well take it.
+  case tooLargeForFleet(limit: Int, size: Int)
 
   /// The same in a word for programs.
   var word: String {
     switch self {
     case .invalid: "invalid"
     case .outdated: "parser_changed"
-    case .tooLarge: "too_large"
+    case .tooLarge, .tooLargeForFleet: "too_large"
     }
   }
 
@@ -70,6 +72,7 @@ enum MessageProblem: Error, Equatable, Sendable {
     switch self {
     case .invalid(let sentence), .outdated(let sentence): sentence
     case .tooLarge(let limit, let size): "it has \(size) bytes, and the server takes at most \(limit)"
+    case .tooLargeForFleet(let limit, let size): "it has \(size) bytes, and a fleet carries at most \(limit)"
     }
   }
 }

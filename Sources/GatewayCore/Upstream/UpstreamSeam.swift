@@ -84,8 +84,6 @@ extension UpstreamConnector {
 
   /// A kind whose credentials never change outside of the configuration has nothing to wait for.
   func awaitNewCredentials(_ done: @escaping () -> Void) {}
-  /// A kind that writes the text anew, which takes some nanoseconds for each byte.
-  var partsLimit: Int { 2 << 20 }
   /// A kind with a handshake.
   var isAnswered: Bool { true }
   /// A kind whose servers send everything unasked.

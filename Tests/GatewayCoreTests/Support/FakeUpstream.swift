@@ -58,6 +58,8 @@ final class FakeConnector: UpstreamConnector {
     self.specification = specification
   }
 
+  let partsLimit = 2 << 20
+
   func prepare(_ draft: MessageDraft) throws(MessageProblem) -> PreparedMessage {
     guard draft.event != "connect" else { throw .invalid("The event name 'connect' is reserved.") }
     let message = PreparedMessage(event: draft.event, body: draft.args + (draft.kwargs ?? []))

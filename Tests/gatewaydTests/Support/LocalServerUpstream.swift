@@ -34,6 +34,7 @@ final class LocalServerUpstream: UpstreamKind {
       secure: false, host: "nowhere.example", port: 80, target: "/", headers: [], tls: TLSSettings(),
       phaseLimit: .seconds(1), messageLimit: 1)
     let kind = "test"
+    let partsLimit = 2 << 20
     var observer: (any UpstreamObserver)?
     private let upstream: LocalServerUpstream
     init(_ upstream: LocalServerUpstream) { self.upstream = upstream }

@@ -5,6 +5,10 @@ enum FleetWire {
   /// The versions of it that this gatewayd speaks. A fleet speaks the lowest of those that its hosts say.
   static let versions: ClosedRange<UInt64> = 1...1
 
+  /// Bytes of the longest message, answer or event, whatever `limits.line` and `message_limit` allow: an entry has two messages at
+  /// most, and is read as one answer of the engine (`RESPReader.Limits`).
+  static let longest = 24 << 20
+
   /// `a` or `e` for events or answers; `*`, `=` or `~` for all, a name or a glob; then its text.
   static func bytes(of interest: Interest) -> [UInt8] {
     let use = interest.answers ? "a" : "e"
@@ -350,7 +354,7 @@ extension MessageProblem {
     fields.add("w", word)
     switch self {
     case .invalid(let sentence), .outdated(let sentence): fields.add("r", sentence)
-    case .tooLarge(let limit, let size):
+    case .tooLarge(let limit, let size), .tooLargeForFleet(let limit, let size):
       fields.add("m", UInt64(limit))
       fields.add("z", UInt64(size))
     }

@@ -52,8 +52,7 @@ enum OpenSend {
     _ call: Command.Call, _ command: Command, _ answer: RemoteAnswer, on connection: Connection,
     in session: LocalSession
   ) {
-    let (size, limit) = (answer.byteCount + replyAllowance, lineLimit(session))
-    guard size <= limit else { return session.reply(call.id, .tooLong(size, limit: limit)) }
+    if let problem = lengthProblem(answer, in: session) { return session.reply(call.id, problem) }
     guard answer.isReadable else { return session.reply(call.id, .unreadableAnswer) }
     guard var out = session.beginReply(call.id) else { return session.closeIfDone() }
     if call.form != .request {
@@ -68,9 +67,16 @@ enum OpenSend {
   /// A part of the answer to a command has come. Only `request` is told of parts.
   static func progressed(_ number: UInt64, _ part: RemoteAnswer, in session: LocalSession) {
     guard let call = (session.openCall(number) as? Command)?.call, call.form == .request else { return }
-    let size = part.byteCount + replyAllowance
-    guard size > lineLimit(session) else { return session.say(LocalNotification.progress(call.id, part)) }
-    session.end(number, .tooLong(size, limit: lineLimit(session)))
+    guard let problem = lengthProblem(part, in: session) else {
+      return session.say(LocalNotification.progress(call.id, part))
+    }
+    session.end(number, problem)
+  }
+
+  /// What a program is told in place of an answer that fits into no line here, or did not where it came in.
+  private static func lengthProblem(_ answer: RemoteAnswer, in session: LocalSession) -> LocalError? {
+    let (size, limit) = (answer.byteCount + replyAllowance, lineLimit(session))
+    return answer.isOmitted || size > limit ? .tooLong(size, limit: limit) : nil
   }
 
   /// A durable send is on disk.

@@ -15,6 +15,7 @@ final class LinesConnector: UpstreamConnector {
   var kind: String { LinesKind.traits.name }
   var hosts: [String] { way.hosts }
   var route: DialRequest { way.route }
+  var partsLimit: Int { way.partsLimit }
   /// Nothing but a login is answered at the beginning.
   var isAnswered: Bool { profile.settings.login.type != nil }
   var observer: (any UpstreamObserver)? {

@@ -23,6 +23,7 @@ final class WAMPConnector: UpstreamConnector {
   var kind: String { WAMPKind.traits.name }
   var hosts: [String] { way.hosts }
   var route: DialRequest { way.route }
+  var partsLimit: Int { way.partsLimit }
   var confirmedInterests: ConfirmedInterests { .all }
   var observer: (any UpstreamObserver)? {
     get { way.observer }

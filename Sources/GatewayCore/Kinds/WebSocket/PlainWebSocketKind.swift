@@ -46,6 +46,7 @@ final class PlainWebSocketConnector: UpstreamConnector {
   var kind: String { PlainWebSocketKind.traits.name }
   var hosts: [String] { way.hosts }
   var route: DialRequest { way.route }
+  var partsLimit: Int { way.partsLimit }
   var observer: (any UpstreamObserver)? {
     get { way.observer }
     set { way.observer = newValue }

@@ -45,6 +45,9 @@ final class DirectConnectorState {
     refresh = settings.refresh
   }
 
+  /// Such a kind writes the text anew, which takes some nanoseconds for each byte.
+  let partsLimit = 2 << 20
+
   var hosts: [String] { places.map { seams.dialer.firstHost(of: request(to: $0, nil)) } }
 
   /// How the preferred place is dialled, without what is read for each attempt.

@@ -119,6 +119,7 @@ final class FleetRigConnector: UpstreamConnector {
   let kind = "rig"
   let hosts: [String] = []
   var route: DialRequest { fatalError("nothing is examined here") }
+  let partsLimit = Int.max
   var resumption: Resumption? {
     get {
       guard let session, let offset else { return nil }
