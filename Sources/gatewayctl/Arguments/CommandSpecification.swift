@@ -18,6 +18,11 @@ enum OutboxVerb: String, CaseIterable {
   case list, cancel, retry, purge
 }
 
+/// What `fleet` does beside showing it. The raw value is the word on the command line, and the end of the method's name.
+enum FleetVerb: String, CaseIterable {
+  case move, leave, forget
+}
+
 /// One command as data: what the parser accepts, what the help text and the manual page say.
 struct CommandSpecification: Sendable {
   var name: CommandName
@@ -51,14 +56,33 @@ struct CommandSpecification: Sendable {
     }
   }
 
-  /// The word that names the upstream; empty where none does.
-  func upstream(_ arguments: Arguments) -> String {
+  /// The word that names the upstream; nil where none does.
+  func upstream(_ arguments: Arguments) -> String? {
     switch name {
-    case .outbox: arguments.value(.upstream) ?? ""
-    case .fleet: arguments.operands.dropFirst().first ?? ""
-    case .replay: arguments.operands.last ?? ""
-    default: arguments.operands.first ?? ""
+    case .outbox: arguments.value(.upstream)
+    case .fleet: arguments.operands.first == FleetVerb.move.rawValue ? arguments.operands.dropFirst().first : nil
+    case .replay: arguments.operands.last
+    default: arguments.operands.first
     }
+  }
+
+  /// What a user adds to name one.
+  private var upstreamHint: String {
+    switch name {
+    case .outbox: "add --upstream URL"
+    case .fleet: "write 'gatewayctl fleet move UPSTREAM'"
+    default: "add its URL"
+    }
+  }
+
+  /// The upstream that the words name, with what the options say of it. What says something of an upstream is not left
+  /// out because none is named: without it the command would be about all of them.
+  func target(_ arguments: Arguments) throws(Failure) -> Target {
+    if let upstream = upstream(arguments) { return try Target(upstream, arguments) }
+    if let given = Target.options.first(where: arguments.has) {
+      throw Failure(.usage, "--\(given.rawValue) goes with an upstream, and none is named; \(upstreamHint)")
+    }
+    return Target("")
   }
 
   /// Every option the command takes.

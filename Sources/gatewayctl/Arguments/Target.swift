@@ -14,6 +14,9 @@ struct Target: Equatable, Sendable {
     self.namespace = namespace
   }
 
+  /// The options of the command line that say something of an upstream.
+  static let options = URLOptions.names + [.namespace, .connection]
+
   /// With the options of the command line. Only a URL contains `://`, and only a URL takes settings.
   init(_ name: String, _ arguments: Arguments) throws(Failure) {
     self.init(name, namespace: arguments.value(.namespace))

@@ -13,7 +13,7 @@ struct Context {
     settings = try Settings(arguments, of: command, environment: environment)
     diagnostics = Diagnostics(verbosity: settings.verbosity)
     output = Output()
-    target = try Target(command.upstream(arguments), arguments)
+    target = try command.target(arguments)
     client = Client(
       path: settings.socketPath, start: settings.socketStart, diagnostics: diagnostics, isWatched: settings.isWatched)
   }

@@ -1,10 +1,5 @@
 import GatewayCore
 
-/// What `fleet` does beside showing it. The raw value is the word on the command line, and the end of the method's name.
-enum FleetVerb: String, CaseIterable {
-  case move, leave, forget
-}
-
 /// `fleet`, `fleet move UPSTREAM [HOST]`, `fleet leave`, `fleet forget HOST`.
 enum FleetCommand: Subcommand {
   static let specification = CommandSpecification(

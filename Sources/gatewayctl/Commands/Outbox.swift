@@ -34,6 +34,10 @@ enum OutboxCommand: Subcommand {
       let nearest = NearestName.of(word, among: words).map { "did you mean '\($0)'?" }
       throw Failure(.usage, "outbox: unknown verb '\(word)'; \(nearest ?? "write \(words.joined(separator: ", "))")")
     }
+    if verb != .list, context.arguments.has(.count) {
+      throw Failure(
+        .usage, "outbox \(verb.rawValue): -n goes with list alone; name ids, or choose with --upstream and --state")
+    }
     let selection = try selection(context)
     guard verb != .list else { return try list(context, selection) }
     guard selection.isNarrow || verb == .purge else {
@@ -90,7 +94,10 @@ enum OutboxCommand: Subcommand {
   private static func selection(_ context: Context) throws(Failure) -> Selection {
     let arguments = context.arguments
     let target = arguments.has(.upstream) ? context.target : nil
-    let states = arguments.values(.state).flatMap { $0.split(separator: ",").map(String.init) }
+    // An empty word is a mistake, as of a variable that is empty: left out, it would mean every state.
+    let states = arguments.values(.state).flatMap { list in
+      list.split(separator: ",", omittingEmptySubsequences: false).map(String.init)
+    }
     for word in states where OutboxState(rawValue: word) == nil {
       let words = OutboxState.allCases.map(\.rawValue)
       throw Failure(.usage, "--state: unknown value '\(word)'; write \(words.joined(separator: ", "))")
