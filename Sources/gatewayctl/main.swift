@@ -14,6 +14,7 @@ enum Program {
       let context = try Context(arguments, of: command.specification, environment: environment)
       do {
         let code = try command.run(context)
+        // A reader that has gone changes nothing of what was done and found.
         try context.output.flush()
         return code.rawValue
       } catch {

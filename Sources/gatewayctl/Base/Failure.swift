@@ -65,13 +65,16 @@ struct Failure: Error, Equatable, Sendable {
 
   private init(quietly code: ExitCode) { self.code = code }
 
-  /// The program that read our output has gone: nothing is left to do, and nothing went wrong.
+  /// The program that read our output has gone: of a command that only prints nothing is left to do, and nothing went
+  /// wrong.
   static let outputClosed = Failure(quietly: .done)
 
-  /// The same end of one of several lines, where others were sent before it.
-  func ofLine(_ number: Int, sent: Int) -> Failure {
+  /// The same end of one of several lines, where others were sent before it. `isSent`: it was sent itself, and what
+  /// failed came behind that.
+  func ofLine(_ number: Int, sent: Int, isSent: Bool = false) -> Failure {
     var failure = self
-    failure.message = message.map { "line \(number): \($0) (\(sent) sent before it)" }
+    let place = "line \(number)\(isSent ? " was sent, and" : ":")"
+    failure.message = message.map { "\(place) \($0) (\(sent) sent before it)" }
     return failure
   }
 }

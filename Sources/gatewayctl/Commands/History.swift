@@ -71,7 +71,7 @@ struct HistoryCommand: Subcommand {
 
   private func print(_ events: [ReceivedEvent]) throws(Failure) {
     for event in events { try printer.print(event) }
-    try context.output.flush()
+    try context.output.flushOrEnd()
   }
 
   /// What the daemon could not read of other hosts is said of each page.

@@ -84,10 +84,20 @@ struct SendCommand: Subcommand {
       } catch {
         throw error.ofLine(number, sent: sent)
       }
+      do {
+        try printReport()
+      } catch {
+        throw error.ofLine(number, sent: sent, isSent: true)
+      }
       sent += 1
-      try context.output.flush()
     }
     context.diagnostics.detail("\(sent) sent")
+  }
+
+  /// What the daemon has said to the line. A program that reads it, and has gone, may have to know what was sent.
+  private func printReport() throws(Failure) {
+    try context.output.flush()
+    if context.output.isUnread { throw context.output.unread }
   }
 
   private mutating func sendLine(_ line: [UInt8], _ number: Int) throws(Failure) {

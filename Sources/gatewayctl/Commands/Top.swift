@@ -48,7 +48,7 @@ struct TopCommand: Subcommand {
         context.output.text((number > 1 ? "\n" : "") + view.header() + "\n" + view.table(view.rows()))
         context.output.text(view.slowClients(atMost: .max))
       }
-      try context.output.flush()
+      try context.output.flushOrEnd()
       before = now
     }
   }
@@ -167,7 +167,7 @@ private final class TopScreen {
     let keys = Self.keys + TopView.Order.allCases.map { "\($0.rawValue) \($0.title)" }.joined(separator: " ")
     let foot = palette.paint(TextWidth.elided(keys, to: size.columns - 1), .faint)
     context.output.text(Screen.frame(Array((head + body).prefix(size.rows - 1)) + [foot]))
-    try context.output.flush()
+    try context.output.flushOrEnd()
   }
 
   private static func lines(_ text: String) -> [String] {
@@ -235,7 +235,7 @@ private final class TopScreen {
     Screen.leave()
     let words = ["--socket", context.client.path, command, "--connection", row.id, "--", row.name]
     context.output.text("\(command) \(TextWidth.escaped(row.name)): any key comes back\n")
-    try context.output.flush()
+    try context.output.flushOrEnd()
     if let child = Signals.startInForeground("/proc/self/exe", ["gatewayctl"] + words) {
       var isPressed = false
       while !isPressed, !child.hasEnded { isPressed = waitForKey(orChild: true) }

@@ -53,7 +53,7 @@ struct TraceCommand: Subcommand {
     let trace = RawJSONObject(result)?.string("trace")
     while !isFinished {
       while !isFinished, let message = client.next() { try take(message, trace) }
-      try context.output.flush()
+      try context.output.flushOrEnd()
       if isFinished { break }
       guard client.isOpen else {
         throw Failure(.unavailable, "the daemon closed the connection; start the trace again")

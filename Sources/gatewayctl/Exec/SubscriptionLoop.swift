@@ -46,7 +46,7 @@ final class SubscriptionLoop {
         if consumer.hasRoom { try stream.advance() }
       }
       try recorder?.flush()
-      try context.output.flush()
+      try context.output.flushOrEnd()
       if consumer.isFinished { return true }
       if end.hasPassed, consumer.isIdle { break }
       try wait()

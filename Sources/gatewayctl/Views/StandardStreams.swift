@@ -7,6 +7,8 @@ final class Output {
   private let descriptor: Int32
   /// What it is called where it cannot be written.
   private let name: String
+  /// The program that read it has gone: nothing is printed any more.
+  private(set) var isUnread = false
   /// Text that is kept back at most before it is written.
   private static let flushLimit = 64 * 1024
 
@@ -25,9 +27,17 @@ final class Output {
   /// Adds text as it is.
   func text(_ text: String) { pending += text.utf8 }
 
-  /// Writes what was added. Throws `Failure.outputClosed` when the reader is gone.
+  /// The same as `flush`, of a command that does nothing but print: throws `Failure.outputClosed` when the reader is gone.
+  func flushOrEnd() throws(Failure) {
+    try flush()
+    if isUnread { throw .outputClosed }
+  }
+
+  /// Writes what was added. What nobody reads any more is dropped, so that the command does and finds what it would
+  /// otherwise.
   func flush() throws(Failure) {
     var written = 0
+    defer { pending.removeFirst(written) }
     while written < pending.count {
       let count = pending.withUnsafeBytes { write(descriptor, $0.baseAddress.map { $0 + written }, $0.count - written) }
       if count >= 0 {
@@ -37,15 +47,23 @@ final class Output {
       switch errno {
       case EINTR: continue
       case EAGAIN: waitUntilWritable()
-      case EPIPE: throw .outputClosed
-      default:
-        let reason = SystemText.ofError(errno)
-        let verb = descriptor == STDOUT_FILENO ? "printed" : "recorded"
-        throw Failure(.dataLost, "\(name) cannot be written: \(reason); what was to be \(verb) is lost")
+      case EPIPE where descriptor == STDOUT_FILENO:
+        isUnread = true
+        written = pending.count
+      case let code: throw lost(code)
       }
     }
-    pending.removeAll(keepingCapacity: true)
   }
+
+  /// What is said where it cannot be written.
+  private func lost(_ code: Int32) -> Failure {
+    let verb = descriptor == STDOUT_FILENO ? "printed" : "recorded"
+    return Failure(
+      .dataLost, "\(name) cannot be written: \(SystemText.ofError(code)); what was to be \(verb) is lost")
+  }
+
+  /// What is said where it has no reader any more, and that is a failure.
+  var unread: Failure { lost(EPIPE) }
 
   private func waitUntilWritable() {
     var entry = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)

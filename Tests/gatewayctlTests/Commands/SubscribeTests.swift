@@ -278,6 +278,28 @@ import Testing
     try daemon.finish()
   }
 
+  @Test func aRecordingWhoseReaderHasGoneIsNoSuccess() throws {
+    let directory = TemporaryDirectory()
+    let fifo = "\(directory.path)/file"
+    try #require(mkfifo(fifo, 0o600) == 0)
+    let reader = open(fifo, O_RDONLY | O_NONBLOCK | O_CLOEXEC)
+    let daemon = try FakeDaemon { daemon in
+      let client = try daemon.accept()
+      let call = try client.call("subscribe")
+      // The recording is open by now.
+      close(reader)
+      client.begin(call)
+      client.event(11)
+      try client.awaitEnd()
+    }
+    let outcome = try ControlProgram.run(["subscribe", "--record", fifo, "chat"], socket: daemon.path)
+    #expect(outcome.status == 74)
+    #expect(
+      outcome.errors
+        == "gatewayctl: the file '\(fifo)' cannot be written: Broken pipe; what was to be recorded is lost\n")
+    try daemon.finish()
+  }
+
   @Test func interruptionIs130() throws {
     let daemon = try FakeDaemon { daemon in
       let client = try daemon.accept()
