@@ -51,30 +51,38 @@ extension StatusCommand {
   private static func check(_ context: Context) throws(Failure) -> ExitCode {
     var check = StatusCheck(
       now: Clock.wallMilliseconds, maxDown: try context.arguments.duration(.maxDown) ?? .zero)
-    var isReached = false
+    var targets: [Target?] = []
+    for name in context.arguments.operands { targets.append(try Target(name, context.arguments)) }
     do throws(Failure) {
-      let deadline = context.deadline
-      try context.client.connect(until: deadline)
-      isReached = true
-      // What is said of the daemon is in the answer for every target.
-      var targets: [Target?] = []
-      for name in context.arguments.operands { targets.append(try Target(name, context.arguments)) }
-      var document = JSONValue.null
-      for target in targets.isEmpty ? [nil] : targets {
-        document = try status(context, target, until: deadline)
+      try look(at: targets.isEmpty ? [nil] : targets, context, &check)
+    } catch {
+      // The daemon was not reached, went away or is stuck: what it answers is no failure here.
+      let isSilent = error.code == .timedOut || error.code == .unavailable
+      check.find(isSilent ? .critical : .unknown, error.message ?? "no answer")
+    }
+    try context.output.line(Array(check.line.utf8))
+    return check.verdict.exitCode
+  }
+
+  private static func look(
+    at targets: [Target?], _ context: Context, _ check: inout StatusCheck
+  ) throws(Failure) {
+    let deadline = context.deadline
+    // What is said of the daemon is in the answer for every target.
+    var daemon: JSONValue?
+    for target in targets {
+      switch try status(context, target, until: deadline) {
+      case .failure(let error): check.find(.unknown, error.failure.message ?? "no answer")
+      case .success(let document):
+        daemon = document
         if let target, target.isURL {
           check.judge(connections: document, ofURL: target.name)
         } else {
           check.judge(connections: document, asked: asked(target))
         }
       }
-      check.judge(daemon: document)
-    } catch {
-      let isSilent = error.code == .timedOut || (error.code == .unavailable && !isReached)
-      check.find(isSilent ? .critical : .unknown, error.message ?? "no answer")
     }
-    try context.output.line(Array(check.line.utf8))
-    return check.verdict.exitCode
+    if let daemon { check.judge(daemon: daemon) }
   }
 
   private static func asked(_ target: Target?) -> StatusCheck.Asked {
@@ -84,12 +92,16 @@ extension StatusCommand {
 
   private static func status(
     _ context: Context, _ target: Target?, until deadline: Deadline
-  ) throws(Failure) -> JSONValue {
-    let result = try context.client.call("status", until: deadline) { target?.write(into: &$0) }
-    guard let document = try? JSONValue.parse(result.span.bytes, limit: .max) else {
-      throw Failure(.protocolMismatch, "the daemon's answer is no status; install the same version of both")
+  ) throws(Failure) -> Result<JSONValue, DaemonError> {
+    let params = Client.object { target?.write(into: &$0) }
+    switch try context.client.answer(to: "status", params, until: deadline) {
+    case .failure(let error): return .failure(error)
+    case .success(let result):
+      guard let document = try? JSONValue.parse(result.span.bytes, limit: .max) else {
+        throw Failure(.protocolMismatch, "the daemon's answer is no status; install the same version of both")
+      }
+      return .success(document)
     }
-    return document
   }
 }
 
