@@ -84,10 +84,11 @@ final class Client {
   }
 
   /// The time is up, and the call was not answered. A daemon that takes connections was reached, even if it is stuck.
-  func unanswered(_ method: String) -> Failure {
+  func unanswered(_ method: String, moreWith option: OptionName = .timeout) -> Failure {
     Failure(
       .timedOut,
-      "the daemon did not answer '\(method)' in time, and may still carry it out; give it more with --timeout")
+      "the daemon did not answer '\(method)' in time, and may still carry it out; give it more with --\(option.rawValue)"
+    )
   }
 
   private func sayWaiting(_ deadline: Deadline) {

@@ -133,8 +133,15 @@ final class LiveSubscription {
     }
   }
 
-  /// The error of a stream that had to end while the daemon was not reachable; nil if it is.
-  var unreachable: Failure? { phase == .down ? client.unreachable(lastReason) : nil }
+  /// The error of a stream that had to end while the daemon was not reachable, or before it had ever answered; nil where
+  /// there is none.
+  var unreachable: Failure? {
+    switch phase {
+    case .down: client.unreachable(lastReason)
+    case .greeting, .subscribing: wasLive ? nil : client.unanswered("subscribe", moreWith: .for)
+    case .live: nil
+    }
+  }
 
   /// The oldest fact that was not handed out yet.
   func next() throws(Failure) -> Fact? {

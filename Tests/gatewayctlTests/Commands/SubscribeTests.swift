@@ -202,6 +202,23 @@ import Testing
     #expect(try ControlProgram.run(["subscribe", "--for", "100ms", "chat"], socket: "/nonexistent").status == 69)
   }
 
+  @Test func aDaemonThatNeverAnswersIsNoSuccessWhenTheTimeIsUp() throws {
+    let daemon = try FakeDaemon { daemon in
+      let client = try daemon.accept(hello: nil)
+      _ = try client.call("hello")
+      _ = try client.call("subscribe")
+      try client.awaitEnd()
+    }
+    let outcome = try ControlProgram.run(["subscribe", "--for", "200ms", "chat"], socket: daemon.path)
+    #expect(
+      outcome
+        == .init(
+          status: 124, output: "",
+          errors: "gatewayctl: the daemon did not answer 'subscribe' in time, and may still carry it out; "
+            + "give it more with --for\n"))
+    try daemon.finish()
+  }
+
   @Test func aTimeLimitIsForReachingTheDaemon() throws {
     #expect(try ControlProgram.run(["subscribe", "--timeout", "100ms", "chat"], socket: "/nonexistent").status == 69)
     let daemon = try FakeDaemon { daemon in
