@@ -8,7 +8,7 @@ enum InputFile {
 
   /// The bytes of a file; `-` is standard input.
   static func read(_ path: String) throws(Failure) -> [UInt8] {
-    if path == "-" { return try read(STDIN_FILENO, named: "standard input") }
+    if path == "-" { return try read(try StandardInput.take(), named: "standard input") }
     let descriptor = try open(path)
     defer { close(descriptor) }
     return try read(descriptor, named: path)
@@ -41,6 +41,21 @@ enum InputFile {
   }
 }
 
+/// Standard input can be read once: whatever reads it next would find it empty, and leave out what is meant.
+enum StandardInput {
+  nonisolated(unsafe) private static var isTaken = false
+
+  /// The descriptor, for what reads it to its end.
+  static func take() throws(Failure) -> Int32 {
+    guard !isTaken else {
+      throw Failure(
+        .usage, "standard input can be read only once; use @FILE or a file for what else is needed")
+    }
+    isTaken = true
+    return STDIN_FILENO
+  }
+}
+
 /// What one call is made of, read and remembered, so that what is too large for the call can be named.
 final class InputFiles {
   /// The largest one.
@@ -66,15 +81,10 @@ struct InputLines {
   private var isBroken = false
   private var ended = false
 
-  init() {
-    descriptor = STDIN_FILENO
-    name = "standard input"
-  }
-
   /// The lines of a file, which stays open until the program ends; `-` is standard input.
   init(_ path: String) throws(Failure) {
     let isInput = path == "-"
-    descriptor = isInput ? STDIN_FILENO : try InputFile.open(path)
+    descriptor = isInput ? try StandardInput.take() : try InputFile.open(path)
     name = isInput ? "standard input" : "the file '\(path)'"
   }
 

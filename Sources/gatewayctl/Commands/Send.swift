@@ -73,7 +73,7 @@ struct SendCommand: Subcommand {
       throw Failure(
         .usage, "with --lines every argument comes from standard input; leave out ARG, --raw, --text, --binary, --key")
     }
-    var lines = InputLines()
+    var lines = try InputLines("-")
     var number = 0
     var sent = 0
     while let line = try lines.next() {

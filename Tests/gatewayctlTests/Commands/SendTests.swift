@@ -208,6 +208,17 @@ import Testing
     try daemon.finish()
   }
 
+  @Test(arguments: [
+    ["send", "--lines", "--kwargs", "-", "chat", "e"], ["send", "--raw", "--kwargs", "-", "chat", "e", "-"],
+    ["send", "--lines", "--auth", "-", "http://chat.example", "e"],
+    ["replay", "--auth", "-", "-", "http://chat.example"],
+  ])
+  func whatStandardInputIsReadForTwiceIsNotLeftOut(_ words: [String]) throws {
+    let outcome = try ControlProgram.run(words + ["--timeout", "100ms"], socket: "/nonexistent", input: "{}\n")
+    #expect(outcome.status == 64 && outcome.output.isEmpty, "\(outcome)")
+    #expect(outcome.errors.hasPrefix("gatewayctl: standard input can be read only once; "))
+  }
+
   @Test func linesTakeNoOtherArguments() throws {
     #expect(try ControlProgram.run(["send", "--lines", "chat", "e", "1"], socket: nil).status == 64)
     #expect(try ControlProgram.run(["send", "--lines", "--raw", "chat", "e"], socket: nil).status == 64)
