@@ -9,6 +9,13 @@ struct HeldSubscription {
   /// How the client named the upstream.
   let target: CallTarget
 
+  /// What its end counts among `Departures`: itself one, and one each of the names in its filter, of the messages that it
+  /// holds, which may have to be undone at the server, and of the events that it was to answer and that still wait.
+  var endCost: Int {
+    let unanswered = subscription.feed.pointee.answers ? subscription.queued.count : 0
+    return 1 + subscription.filter.size + subscription.enters.count + unanswered
+  }
+
   /// For a hand-over: the call that goes on with it in another daemon, as soon as what waits and is no event is written.
   func continuation() -> SubscribeCall {
     let stream = connection.stream
@@ -29,6 +36,8 @@ final class ClientSubscriptions {
   private var held: [String: HeldSubscription] = [:]
   /// The number of the next one that the client has no id for.
   var nextID: UInt64 = 1
+  /// Those that end because the client leaves, the next one last.
+  private var leaving: [String] = []
   /// Events dropped for subscriptions that are gone by now.
   private var droppedBefore: UInt64 = 0
   /// In the queues of all of them.
@@ -164,36 +173,22 @@ final class ClientSubscriptions {
 
   // MARK: - The end
 
-  /// What is ended in one go, where a subscription counts as one, as the names in its filter, and as the events that it
-  /// was to answer and that still wait: about two milliseconds.
-  private static let endingPortion = 512
-
   /// Delivers nothing more.
   func mute() {
     for one in held.values { one.subscription.mute() }
   }
 
-  /// Ends all: of very many some now and the others in turns of their own. Then `done` is called.
-  func removeAll(_ done: @escaping () -> Void = {}) {
-    guard !removeSome() else { return done() }
-    gateway.shares.work.add(for: account) { [self] in
-      guard removeSome() else { return false }
-      done()
-      return true
+  /// Ends the next one, and returns what that counts; nil where none is left.
+  func removeNext() -> Int? {
+    while !held.isEmpty {
+      if leaving.isEmpty { leaving = held.keys.prefix(Self.endingOrder).sorted(by: >) }
+      guard let id = leaving.popLast(), let cost = held[id]?.endCost else { continue }
+      remove(id)
+      return cost
     }
+    return nil
   }
 
-  /// Returns whether those were all.
-  private func removeSome() -> Bool {
-    var count = 0
-    let some = held.prefix { _, one in
-      defer {
-        let subscription = one.subscription
-        count += 1 + subscription.filter.size + (subscription.feed.pointee.answers ? subscription.queued.count : 0)
-      }
-      return count < Self.endingPortion
-    }
-    for id in some.map(\.key).sorted() { remove(id) }
-    return held.isEmpty
-  }
+  /// So many end in the order of their ids, as far as all of them are that few.
+  private static let endingOrder = 512
 }

@@ -85,7 +85,7 @@ public final class Gateway {
     upstreams.beginFleet(relay)
     relay.onFact = { [unowned self] in note($0) }
     relay.onStored = { [unowned self] client, call, id, connection in
-      if let session = clients[client] { OpenSend.stored(call, id, on: connection, in: session) }
+      if let session = clients.caller(client) { OpenSend.stored(call, id, on: connection, in: session) }
     }
     relay.start()
     seams.network?.onChange = { [reference] change in
@@ -185,7 +185,7 @@ public final class Gateway {
     guard clients.remove(session) else { return }
     session.leave { [clients, outputs] in
       outputs.remove(session.output)
-      clients.giveBackPlace(of: session.peer.uid)
+      clients.giveBackPlace(of: session)
     }
     note(.clientDetached(session.fact))
   }
@@ -207,7 +207,7 @@ public final class Gateway {
     case .leftOver(let command, let failure):
       if !relay.storeLeftover(command, of: connection) { connection.settle(command, .down(failure)) }
     case .progressed(let command, let part):
-      if case .call(let client, let request) = command.owner, let session = clients[client] {
+      if case .call(let client, let request) = command.owner, let session = clients.caller(client) {
         OpenSend.progressed(request, part, in: session)
       }
     case .refusedInterest(let interest, let refusal):
@@ -221,7 +221,9 @@ public final class Gateway {
   private func settled(_ command: Command, _ outcome: CommandOutcome, on connection: Connection) {
     relay.settled(command, outcome)
     if case .call(let client, let request) = command.owner {
-      if let session = clients[client] { OpenSend.settled(request, command, outcome, on: connection, in: session) }
+      if let session = clients.caller(client) {
+        OpenSend.settled(request, command, outcome, on: connection, in: session)
+      }
     } else if let failure = outcome.logText {
       let suspicion = command.isSuspected ? ", suspected of breaking the link" : ""
       note(.sendFailed(connection.fact, SendFact(command), outcome: failure + suspicion))
@@ -357,9 +359,12 @@ struct UserShares {
   let searches: SlicedWork
   /// What else takes long of what users cause.
   let work: SlicedWork
+  /// What clients that leave give back.
+  let departures: Departures
 
   init(_ timers: Timers) {
     searches = SlicedWork(timers)
     work = SlicedWork(timers)
+    departures = Departures(work)
   }
 }

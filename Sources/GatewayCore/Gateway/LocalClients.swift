@@ -1,6 +1,8 @@
 /// The local clients that are connected, as many as users may have.
 final class LocalClients {
   private var sessions = NumberTable<LocalSession>()
+  /// Those that have left, and have not given back everything yet.
+  private var leaving = NumberTable<LocalSession>()
   private var places: SharedLimit
   private var nextNumber: UInt64 = 1
   /// How many calls of a client wait for the state of a connection, by its number; of those that have any.
@@ -25,6 +27,9 @@ final class LocalClients {
   /// The client of a number, unless it has left.
   subscript(number: UInt64) -> LocalSession? { sessions[number] }
 
+  /// The client whose calls are told of their ends: also one that has left, until the last of its calls is taken back.
+  func caller(_ number: UInt64) -> LocalSession? { sessions[number] ?? leaving[number] }
+
   /// Whether a user may have one more; `quota` is what this user may have, where that is another number than others'.
   func check(for user: UInt32, quota: Int?) throws(SharedBounds.Overrun) {
     try places.check(for: .user(user), share: quota ?? places.share)
@@ -42,11 +47,16 @@ final class LocalClients {
 
   /// Its socket is closed. Its place is free with `giveBackPlace`. False if it was not there any more.
   func remove(_ session: LocalSession) -> Bool {
-    sessions.removeValue(forKey: session.number) != nil
+    guard sessions.removeValue(forKey: session.number) != nil else { return false }
+    leaving[session.number] = session
+    return true
   }
 
-  /// Everything that a client of a user held is given back.
-  func giveBackPlace(of user: UInt32) { places.giveBack(for: .user(user)) }
+  /// Everything that a client held is given back.
+  func giveBackPlace(of session: LocalSession) {
+    leaving[session.number] = nil
+    places.giveBack(for: .user(session.peer.uid))
+  }
 
   /// As many as another configuration allows, from now on.
   func adopt(_ bounds: SharedBounds) { places.bounds = bounds }

@@ -20,6 +20,8 @@ public final class LocalSession {
   /// Nil until something is sent in parts.
   private(set) var parts: IncomingParts?
   private var calls = OpenCalls()
+  /// Calls that it gives up because it leaves, the next one last.
+  private var abandoned: [UInt64] = []
   private var nextCall: UInt64 = 1
   private var inputEnded = false
   /// What is not heard yet is another daemon's. A copy of the gateway's: it is asked after each write.
@@ -161,8 +163,9 @@ public final class LocalSession {
     traces?.mute()
     // Not now: this may be the middle of a fan-out, which still holds on to the subscriptions.
     gateway.seams.timers.after(.zero) { [weak self] in
-      self?.traces?.removeAll()
-      self?.subscriptions.removeAll()
+      guard let self else { return }
+      traces?.removeAll()
+      gateway.shares.departures.end(for: caller.identity.account) { [subscriptions] in subscriptions.removeNext() }
     }
     output.pointee.closesWhenFlushed = true
     gateway.outputs.markDirty(output)
@@ -348,16 +351,31 @@ public final class LocalSession {
 
   // MARK: - The end
 
-  /// Gives back everything that the client held; `done` is called when the last of many subscriptions is over. Sends
-  /// that were answered as accepted stay.
+  /// Gives back everything that the client held, its calls first, as nothing may be done for them any more; `done` is
+  /// called when the last of its subscriptions is over. Sends that were answered as accepted stay.
   func leave(_ done: @escaping () -> Void) {
     isClosing = true
     parts?.clear()
     subscriptions.mute()
     traces?.removeAll()
-    subscriptions.removeAll(done)
-    for call in calls.all { call.cancel(in: self) }
-    calls.removeAll()
+    gateway.shares.departures.end(for: caller.identity.account) { [self] in
+      if let cost = abandonNext() ?? subscriptions.removeNext() { return cost }
+      done()
+      return nil
+    }
+  }
+
+  /// Takes back the next one of its calls, and returns what that counts; nil where none is left. Those that end by
+  /// themselves meanwhile are gone by then.
+  private func abandonNext() -> Int? {
+    while !calls.isEmpty {
+      if abandoned.isEmpty { abandoned = calls.numbered.map(\.key).sorted(by: >) }
+      if let call = abandoned.popLast().flatMap({ calls.remove($0) }) {
+        call.cancel(in: self)
+        return call.cancelCost
+      }
+    }
+    return nil
   }
 
   /// The configuration changed: a program that lost the right to what it subscribes to or traces is let go, and a call

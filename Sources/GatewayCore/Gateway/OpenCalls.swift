@@ -23,6 +23,9 @@ protocol OpenCall: AnyObject {
   /// Takes back what is not done yet. Whoever cancels a call takes it out of its session, and answers it.
   func cancel(in session: LocalSession)
 
+  /// What that counts among `Departures`.
+  var cancelCost: Int { get }
+
   /// Throws what its caller would be told if the call were made now.
   func demandRights(in session: LocalSession) throws(LocalError)
 }
@@ -34,6 +37,7 @@ extension OpenCall {
   var pausesInput: Bool { false }
   func continuation(at now: MonotonicInstant) -> [UInt8]? { nil }
   func cancel(in session: LocalSession) {}
+  var cancelCost: Int { 1 }
   func demandRights(in session: LocalSession) throws(LocalError) {}
 }
 
@@ -90,8 +94,6 @@ struct OpenCalls {
     }
     return call
   }
-
-  mutating func removeAll() { self = OpenCalls() }
 
   private mutating func note(_ call: any OpenCall, _ difference: Int) {
     if call.isRestored { restoredCount += difference }

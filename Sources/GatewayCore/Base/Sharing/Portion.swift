@@ -22,6 +22,9 @@ struct Portion {
     defer { isFirst = false }
     return isFirst || timers.now < end
   }
+
+  /// The last one counts so much more than one.
+  mutating func count(_ more: Int) { left -= more }
 }
 
 /// What there was at one moment, to be gone through in portions. It lets go of each that it has given, and of the others

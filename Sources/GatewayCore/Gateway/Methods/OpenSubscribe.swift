@@ -84,6 +84,9 @@ final class OpenSubscribe: OpenCall {
     target.giveBack(lease)
   }
 
+  /// What it holds is given back as that of a subscription.
+  var cancelCost: Int { 1 + filter.size + call.enters.count }
+
   func demandRights(in session: LocalSession) throws(LocalError) {
     let permit = try session.caller.permit(.subscribe, on: target)
     if call.options.answer { try session.caller.demandAnswering(filter, on: target) }
