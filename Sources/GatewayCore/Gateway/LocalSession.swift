@@ -332,9 +332,9 @@ public final class LocalSession {
     if parts?.isUnderWay == true { drop(reason: Self.restarting, reconnectIn: gateway.reconnectDelay) }
     let now = gateway.seams.time.now
     for (number, call) in numberedCalls {
-      guard let line = call.continuation(at: now), close(number) != nil else { continue }
+      guard let next = call.continuation(at: now), close(number) != nil else { continue }
       call.cancel(in: self)
-      suspended.append(SuspendedCall(id: call.requestID, line: line))
+      suspended.append(SuspendedCall(id: call.requestID, next))
     }
   }
 

@@ -17,8 +17,8 @@ protocol OpenCall: AnyObject {
   /// Whether nothing more of its client is heard until it is answered.
   var pausesInput: Bool { get }
 
-  /// The call as a line for the daemon that goes on after a hand-over; nil where it cannot go on.
-  func continuation(at now: MonotonicInstant) -> [UInt8]?
+  /// The call for the daemon that goes on after a hand-over; nil where it cannot go on.
+  func continuation(at now: MonotonicInstant) -> HandoverDocument.Call?
 
   /// Takes back what is not done yet. Whoever cancels a call takes it out of its session, and answers it.
   func cancel(in session: LocalSession)
@@ -35,7 +35,7 @@ extension OpenCall {
   var connection: Connection? { nil }
   var outlivesStop: Bool { false }
   var pausesInput: Bool { false }
-  func continuation(at now: MonotonicInstant) -> [UInt8]? { nil }
+  func continuation(at now: MonotonicInstant) -> HandoverDocument.Call? { nil }
   func cancel(in session: LocalSession) {}
   var cancelCost: Int { 1 }
   func demandRights(in session: LocalSession) throws(LocalError) {}
@@ -105,5 +105,17 @@ struct OpenCalls {
 struct SuspendedCall {
   /// Nil for a notification.
   let id: RequestID?
-  let line: [UInt8]
+  private let call: HandoverDocument.Call
+
+  init(id: RequestID?, _ call: HandoverDocument.Call) {
+    self.id = id
+    self.call = call
+  }
+
+  /// For the next daemon, which has to know whether a call without an id was answered or never is.
+  var continuation: HandoverDocument.Call {
+    var call = call
+    call.isNotification = id == nil
+    return call
+  }
 }

@@ -20,7 +20,7 @@ extension LocalSession {
       trace.tellDropped()
       calls.append(HandoverDocument.Call(line: trace.line(), number: UInt64(trace.id.dropFirst())))
     }
-    return calls + suspended.map { HandoverDocument.Call(line: $0.line) }
+    return calls + suspended.map(\.continuation)
   }
 
   /// Goes on with the conversation of another daemon, whose client this is. What the client was to be sent comes first;
@@ -40,7 +40,7 @@ extension LocalSession {
     if let number = call.number { makeTraces().nextNumber = number }
     do throws(LocalRequestFailure) {
       let request = try LocalRequest.parse(call.line.span.bytes)
-      perform(request.call, request.id ?? .answered)
+      perform(request.call, call.isNotification ? nil : request.id ?? .answered)
     } catch { drop(reason: Self.restarting, reconnectIn: gateway.reconnectDelay) }
   }
 }

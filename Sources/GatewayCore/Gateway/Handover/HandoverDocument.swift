@@ -53,10 +53,12 @@ public enum HandoverDocument {
 
   /// Something that a client has or waits for.
   struct Call: Equatable, Sendable {
-    /// As the client would write the call. With an id it is not answered yet, without one it was.
+    /// As the client would write the call. With an id it is not answered yet, without one it was, or never is.
     var line: [UInt8]
     /// The number of what came of it, where the daemon gave it one: that of a trace.
     var number: UInt64?
+    /// The client made the call without an id: it is never answered, and its client waits for nothing.
+    var isNotification = false
   }
 
   /// The `key` of a send that was made, which must not be made again.
@@ -149,6 +151,10 @@ extension HandoverDocument {
       out.object {
         $0.member("line", String(decoding: call.line, as: UTF8.self))
         if let number = call.number { $0.member("number", number) }
+        if call.isNotification {
+          $0.key("notification")
+          $0.bool(true)
+        }
       }
     }
     out.endArray()
@@ -244,7 +250,9 @@ public struct HandoverReader {
     for call in value["calls"]?.elements ?? [] {
       guard let text = call["line"]?.stringValue else { throw Problem(message: "a call in it has no text") }
       let number = call["number"] == nil ? nil : try count(call, "number")
-      calls.append(HandoverDocument.Call(line: Array(text.utf8), number: number))
+      calls.append(
+        HandoverDocument.Call(
+          line: Array(text.utf8), number: number, isNotification: call["notification"]?.boolValue ?? false))
     }
     return HandoverDocument.Client(
       socket: try number(value, "socket"), name: value["name"]?.stringValue,

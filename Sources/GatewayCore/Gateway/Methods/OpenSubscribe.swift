@@ -37,7 +37,9 @@ final class OpenSubscribe: OpenCall {
   /// names; with a look at the past it has a turn of its own.
   var cost: Int { walk == nil ? 10 + filter.size + call.enters.count : Endings.portion }
 
-  func continuation(at now: MonotonicInstant) -> [UInt8]? { call.line(requestID) }
+  func continuation(at now: MonotonicInstant) -> HandoverDocument.Call? {
+    HandoverDocument.Call(line: call.line(requestID))
+  }
 
   /// Looks at the next portion of the past. Returns whether that was all.
   func look(in session: LocalSession) -> Bool {

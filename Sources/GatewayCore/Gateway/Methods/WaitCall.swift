@@ -79,10 +79,10 @@ final class OpenWait: OpenCall {
   var connection: Connection? { target }
   private var state: ConnectionState { call.state }
 
-  func continuation(at now: MonotonicInstant) -> [UInt8]? {
+  func continuation(at now: MonotonicInstant) -> HandoverDocument.Call? {
     var rest = call
     rest.timeout = max(end - now, .zero)
-    return rest.line(requestID)
+    return HandoverDocument.Call(line: rest.line(requestID))
   }
 
   func cancel(in session: LocalSession) {

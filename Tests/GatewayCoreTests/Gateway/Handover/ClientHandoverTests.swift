@@ -140,6 +140,37 @@ import Testing
     #expect(after.read() == [#"{"jsonrpc":"2.0","id":7,"result":{"state":"connected"}}"#])
   }
 
+  @Test func aWaitWithoutAnIdHoldsUpNothingInTheNextDaemonAndEndsWithoutAWord() {
+    let scene = Scene()
+    let client = scene.harness.client()
+    client.say(
+      #"{"jsonrpc":"2.0","method":"wait","params":{"upstream":"chat","state":"connected","timeout":60000}}"#)
+    let (after, document) = scene.handOver(client)
+    #expect(document.calls.map(\.isNotification) == [true])
+    #expect(after.session?.openCallCount == 1 && after.session?.wantsInput == true)
+    #expect(after.call("ping") == [#"{"jsonrpc":"2.0","id":1,"result":{}}"#])
+    scene.harness.pass(.seconds(60))
+    #expect(after.session?.openCallCount == 0 && after.read() == [] && after.isConnected)
+  }
+
+  @Test func whatWasSaidWithoutAnIdIsNotAnsweredByAGoodbyeWhereTheNextDaemonRefusesIt() {
+    let scene = Scene()
+    let client = scene.harness.client()
+    let call = #"{"jsonrpc":"2.0","method":"subscribe","params":{"upstream":"gone"}}"#
+    var document = HandoverDocument.Client.none
+    document.calls = [HandoverDocument.Call(line: Array(call.utf8), isNotification: true)]
+    client.session?.takeOver(document)
+    #expect(client.read() == [] && client.isConnected)
+  }
+
+  @Test func aSubscriptionIsStillOneThatWasAnswered() {
+    let scene = Scene()
+    let client = scene.harness.client()
+    client.say(#"{"jsonrpc":"2.0","method":"subscribe","params":{"upstream":"chat","subscription":"s"}}"#)
+    let (_, document) = scene.handOver(client)
+    #expect(document.calls.map(\.isNotification) == [false])
+  }
+
   @Test func nothingIsHeardWhileTheDaemonHandsOver() {
     let scene = Scene()
     let client = scene.harness.client()

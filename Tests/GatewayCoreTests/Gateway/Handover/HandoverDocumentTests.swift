@@ -24,6 +24,7 @@ import Testing
         calls: [
           HandoverDocument.Call(line: Array(#"{"method":"x","params":{"auth":{"k":"\ud800"}}}"#.utf8)),
           HandoverDocument.Call(line: Array("{}".utf8), number: 5),
+          HandoverDocument.Call(line: Array("{}".utf8), isNotification: true),
         ])),
   ]
 
