@@ -359,7 +359,7 @@ extension Daemon {
       let detail = "the process may not have so many descriptors (LimitNOFILE=)"
       log.record(LogRecord(.handoverFailed, [.closed: String(taken.lost), .detail: detail]))
     }
-    var told = 0
+    var (found, lost) = (HandoverCounts(), HandoverCounts())
     var problem: HandoverReader.Problem?
     do throws(HandoverReader.Problem) {
       try parcel.read { entry in
@@ -367,23 +367,45 @@ extension Daemon {
         case .header(let header): gateway.takeOver(header)
         case .key(let key): gateway.takeOver(key)
         case .client(let client):
-          if let socket = sockets.removeValue(forKey: client.socket) { server.takeOver(client, on: socket) }
+          if let socket = sockets.removeValue(forKey: client.socket) { found.add(server.takeOver(client, on: socket)) }
         case .leftOver(let client):
-          guard let socket = sockets.removeValue(forKey: client.socket) else { break }
-          server.takeOver(.leftOver(client), on: socket)
-          told += 1
+          if let socket = sockets.removeValue(forKey: client.socket) { lost.add(server.turnAway(client, on: socket)) }
         }
       }
     } catch { problem = error }
     gateway.endTakingKeysOver()
     left += sockets.values
-    let closed = left.count { !server.turnAway($0) }
-    told += left.count - closed
-    if problem != nil || told + closed > 0 {
-      let detail = problem.map { "the document cannot be used: \($0.message)" } ?? "the document does not know them"
-      log.record(
-        LogRecord(.handoverFailed, [.clients: String(told), .closed: String(closed), .detail: detail]))
+    for socket in left { lost.add(server.turnAway(socket)) }
+    if problem != nil || lost.ended > 0 {
+      record(lost, problem.map { "the document cannot be used: \($0.message)" } ?? "the document does not know them")
     }
-    log.record(LogRecord(.clientsTakenOver, [.clients: String(taken.sockets.count - told - closed)]))
+    if found.ended > 0 {
+      record(found, "there are more of them than limits and quotas allow by now, or a socket is of no use")
+    }
+    log.record(LogRecord(.clientsTakenOver, [.clients: String(found.goOn)]))
+  }
+
+  private func record(_ counts: HandoverCounts, _ detail: String) {
+    log.record(
+      LogRecord(
+        .handoverFailed, [.clients: String(counts.told), .closed: String(counts.closed), .detail: detail]))
+  }
+}
+
+/// What became of the clients of an earlier daemon.
+private struct HandoverCounts {
+  private(set) var goOn = 0
+  private(set) var told = 0
+  private(set) var closed = 0
+
+  /// With whom this daemon does not go on.
+  var ended: Int { told + closed }
+
+  mutating func add(_ one: LocalServer.TakingOver) {
+    switch one {
+    case .goesOn: goOn += 1
+    case .told: told += 1
+    case .closed: closed += 1
+    }
   }
 }

@@ -444,6 +444,21 @@ async def test_a_client_within_a_line_gets_all_of_it_and_a_goodbye_where_the_doc
     assert re.search("cannot be handed over.*clients=2 closed=0", daemon.text())
 
 
+async def test_a_client_beyond_a_lowered_limit_gets_its_unread_answers_and_a_goodbye(managed):
+    daemon = await managed()
+    bystander = await daemon.client()
+    await bystander.call("ping")
+    one = await unread(daemon)
+    daemon.configure({"limits": {"clients_per_user": 1}})
+    await daemon.restart()
+    *lines, last, end = await lines_until_the_end(one)
+    assert end == b"" and [json.loads(line)["id"] for line in lines] == list(range(len(lines))) and len(lines) > 1
+    assert json.loads(last)["params"]["reason"] == "restarting"
+    assert await bystander.call("ping") == {} and bystander.notes == []
+    assert re.search("cannot be handed over.*closed=0.*limits and quotas", daemon.text())
+    assert "goes on with the clients of the daemon before clients=1" in daemon.text()
+
+
 async def test_a_client_within_a_line_that_is_lost_is_closed_and_counted(managed):
     daemon = await managed()
     bystander = await daemon.client()

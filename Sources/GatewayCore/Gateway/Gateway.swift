@@ -150,23 +150,35 @@ public final class Gateway {
 
   /// A program connected. `tag` is handed back in `ClientOutput.tag`.
   public func attach(_ peer: PeerCredentials, tag: Int) -> Admission {
+    do throws(LocalError) {
+      try checkPlace(for: peer)
+      if isStopping { throw .draining }
+    } catch { return .refused(LocalReply.error(nil, error, limit: configuration.limits.line)) }
+    return .admitted(add(peer, tag: tag, hasPlace: true))
+  }
+
+  /// A client, with or without a place among those that its user may have.
+  func add(_ peer: PeerCredentials, tag: Int, hasPlace: Bool) -> LocalSession {
+    let session = clients.add(peer, in: self, tag: tag, hasPlace: hasPlace)
+    note(.clientAttached(session.fact))
+    return session
+  }
+
+  /// Whether a user may have one more client. Where not, it is told for the log.
+  func checkPlace(for peer: PeerCredentials) throws(LocalError) {
     let quota = quotas.quota(of: peer.identity, by: upstreams.access).clients
     do throws(SharedBounds.Overrun) { try clients.check(for: peer.uid, quota: quota) } catch {
       switch error {
       case .share(let limit) where quota != nil:
-        return refuse(
+        throw refuse(
           peer, quota: "clients", .quotaExceeded("clients", limit, "local clients; end some, or try again later"))
-      case .share(let limit): return refuse(peer, quota: "clients_per_user", limit: limit)
-      case .total(let limit): return refuse(peer, quota: "clients", limit: limit)
+      case .share(let limit): throw refuse(peer, quota: "clients_per_user", limit: limit)
+      case .total(let limit): throw refuse(peer, quota: "clients", limit: limit)
       }
     }
-    if isStopping { return .refused(LocalReply.error(nil, .draining, limit: configuration.limits.line)) }
-    let session = clients.add(peer, in: self, tag: tag)
-    note(.clientAttached(session.fact))
-    return .admitted(session)
   }
 
-  private func refuse(_ peer: PeerCredentials, quota: String, limit: Int) -> Admission {
+  private func refuse(_ peer: PeerCredentials, quota: String, limit: Int) -> LocalError {
     refuse(
       peer, quota: quota,
       LocalError(
@@ -175,9 +187,9 @@ public final class Gateway {
         [.init("quota", .string(quota)), .init("limit", .integer(limit))]))
   }
 
-  private func refuse(_ peer: PeerCredentials, quota: String, _ error: LocalError) -> Admission {
+  private func refuse(_ peer: PeerCredentials, quota: String, _ error: LocalError) -> LocalError {
     note(.quotaExceeded(uid: peer.uid, quota: quota))
-    return .refused(LocalReply.error(nil, error, limit: configuration.limits.line))
+    return error
   }
 
   /// The program's socket is fully closed: everything it held is given back, and its place with the last of that.

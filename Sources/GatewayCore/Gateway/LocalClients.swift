@@ -35,13 +35,14 @@ final class LocalClients {
     try places.check(for: .user(user), share: quota ?? places.share)
   }
 
-  /// Takes in a program that has connected, and for which there is room.
-  func add(_ peer: PeerCredentials, in gateway: Gateway, tag: Int) -> LocalSession {
+  /// Takes in a program that has connected. `hasPlace`: it counts as one of those that may be, which there is room for.
+  func add(_ peer: PeerCredentials, in gateway: Gateway, tag: Int, hasPlace: Bool) -> LocalSession {
     let session = LocalSession(
-      number: nextNumber, peer: peer, gateway: gateway, output: gateway.outputs.add(tag: tag, for: .user(peer.uid)))
+      number: nextNumber, peer: peer, gateway: gateway, output: gateway.outputs.add(tag: tag, for: .user(peer.uid)),
+      hasPlace: hasPlace)
     nextNumber += 1
     sessions[session.number] = session
-    places.count(for: .user(peer.uid))
+    if hasPlace { places.count(for: .user(peer.uid)) }
     return session
   }
 
@@ -55,7 +56,7 @@ final class LocalClients {
   /// Everything that a client held is given back.
   func giveBackPlace(of session: LocalSession) {
     leaving[session.number] = nil
-    places.giveBack(for: .user(session.peer.uid))
+    if session.hasPlace { places.giveBack(for: .user(session.peer.uid)) }
   }
 
   /// As many as another configuration allows, from now on.

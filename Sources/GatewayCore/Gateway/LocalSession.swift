@@ -24,14 +24,18 @@ public final class LocalSession {
   private var abandoned: [UInt64] = []
   private var nextCall: UInt64 = 1
   private var inputEnded = false
+  /// Whether it counts as one of those that its user may have. Another daemon's client that only gets its last words
+  /// does not.
+  let hasPlace: Bool
   /// What is not heard yet is another daemon's. A copy of the gateway's: it is asked after each write.
   private(set) var isHandingOver: Bool
   /// Calls that go on in the next daemon.
   private(set) var suspended: [SuspendedCall] = []
   private(set) var isClosing = false
 
-  init(number: UInt64, peer: PeerCredentials, gateway: Gateway, output: ClientOutputs.Pointer) {
+  init(number: UInt64, peer: PeerCredentials, gateway: Gateway, output: ClientOutputs.Pointer, hasPlace: Bool) {
     self.number = number
+    self.hasPlace = hasPlace
     self.peer = peer
     caller = Caller(peer.identity, in: gateway)
     self.gateway = gateway

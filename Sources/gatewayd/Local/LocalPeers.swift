@@ -73,30 +73,27 @@ final class LocalPeers {
   /// Sockets with a session.
   var sessionCount: Int { count - lingering }
 
-  /// Takes over an accepted socket. Returns the client's session unless it was turned away. `isWithinLine`: what another
-  /// daemon wrote to it last has no end, so that no words to turn it away would be understood.
-  @discardableResult
-  func admit(_ descriptor: Int32, isWithinLine: Bool = false) throws(SystemError) -> LocalSession? {
-    let credentials: PeerCredentials
-    let tag = occupy(descriptor)
-    do throws(SystemError) {
-      credentials = try LocalSocket.credentials(of: descriptor)
-      try epoll.add(descriptor, .readable, tag: tag.bits)
-    } catch {
-      vacate(Int(tag.slot))
-      throw error
-    }
+  /// Takes over an accepted socket; its client may be turned away.
+  func admit(_ descriptor: Int32) throws(SystemError) {
+    let (tag, credentials) = try enter(descriptor)
     switch gateway.attach(credentials, tag: tag.number) {
-    case .admitted(let session):
-      slots[Int(tag.slot)].session = session
-      return session
-    case .refused where isWithinLine:
-      vacate(Int(tag.slot))
-      return nil
+    case .admitted(let session): slots[Int(tag.slot)].session = session
     case .refused(let words):
       _ = words.withUnsafeBytes { LocalSocket.write(descriptor, $0) }
       linger(Int(tag.slot))
-      return nil
+    }
+  }
+
+  /// Gives a socket a slot, as yet without a session. Throws after it has closed the socket.
+  func enter(_ descriptor: Int32) throws(SystemError) -> (tag: PeerTag, credentials: PeerCredentials) {
+    let tag = occupy(descriptor)
+    do throws(SystemError) {
+      let credentials = try LocalSocket.credentials(of: descriptor)
+      try epoll.add(descriptor, .readable, tag: tag.bits)
+      return (tag, credentials)
+    } catch {
+      vacate(Int(tag.slot))
+      throw error
     }
   }
 

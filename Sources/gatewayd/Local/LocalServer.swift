@@ -75,20 +75,37 @@ final class LocalServer {
   /// Lets go of all sockets, which are another daemon's now.
   func abandonClients() { peers.abandonAll() }
 
-  /// Goes on with a conversation of another daemon on its socket.
-  func takeOver(_ client: HandoverDocument.Client, on socket: HandoverParcel.Socket) {
-    do throws(SystemError) { try peers.takeOver(client, on: socket) } catch { onTrouble?(.failed(error)) }
+  /// What became of a client of another daemon.
+  enum TakingOver {
+    /// The conversation goes on, or comes to the end that it had begun.
+    case goesOn
+    /// The client gets what it was being sent, and is told to come again.
+    case told
+    /// Its socket could only be closed.
+    case closed
   }
 
-  /// Tells a client of another daemon, of whom nothing is known, to come again. False if it can only be closed: a word
-  /// within a line would be understood as a part of it.
-  func turnAway(_ socket: HandoverParcel.Socket) -> Bool {
+  /// Goes on with a conversation of another daemon on its socket.
+  func takeOver(_ client: HandoverDocument.Client, on socket: HandoverParcel.Socket) -> TakingOver {
+    do throws(SystemError) { return try peers.takeOver(client, on: socket) ? .goesOn : .told } catch {
+      onTrouble?(.failed(error))
+      return .closed
+    }
+  }
+
+  /// Ends a conversation of another daemon with which this one cannot go on.
+  func turnAway(_ client: HandoverDocument.LeftOver, on socket: HandoverParcel.Socket) -> TakingOver {
+    takeOver(.leftOver(client), on: socket) == .closed ? .closed : .told
+  }
+
+  /// The same of a client of whom nothing is known. It is closed where a word within a line would be understood as a
+  /// part of it.
+  func turnAway(_ socket: HandoverParcel.Socket) -> TakingOver {
     guard !socket.isWithinLine else {
       Glibc.close(socket.descriptor)
-      return false
+      return .closed
     }
-    takeOver(.leftOver(HandoverDocument.LeftOver(socket: 0, output: [])), on: socket)
-    return true
+    return turnAway(HandoverDocument.LeftOver(socket: 0, output: []), on: socket)
   }
 
   /// Writes what is pending now, without waiting for the loop to do it.

@@ -31,14 +31,19 @@ extension LocalPeers {
     for slot in slots.indices where slots[slot].phase != .vacant { vacate(slot) }
   }
 
-  /// Goes on with a conversation of another daemon on its socket.
-  func takeOver(_ client: HandoverDocument.Client, on socket: HandoverParcel.Socket) throws(SystemError) {
-    guard let session = try admit(socket.descriptor, isWithinLine: socket.isWithinLine) else { return }
-    let slot = Int(PeerTag(session.output.pointee.tag).slot)
-    session.takeOver(client, isWithinLine: socket.isWithinLine)
-    guard !client.input.isEmpty else { return }
-    slots[slot].pendingInput = PendingInput(client.input)
-    watch(slot, slots[slot].interest.subtracting(.readable))
-    postpone(slot)
+  /// Goes on with a conversation of another daemon on its socket, or ends it in order where there is no place for it.
+  /// Returns false if that is so.
+  func takeOver(_ client: HandoverDocument.Client, on socket: HandoverParcel.Socket) throws(SystemError) -> Bool {
+    let (tag, credentials) = try enter(socket.descriptor)
+    let slot = Int(tag.slot)
+    let taken = gateway.attach(client, of: credentials, tag: tag.number)
+    slots[slot].session = taken.session
+    taken.session.takeOver(taken.client, isWithinLine: socket.isWithinLine)
+    if !taken.client.input.isEmpty {
+      slots[slot].pendingInput = PendingInput(taken.client.input)
+      watch(slot, slots[slot].interest.subtracting(.readable))
+      postpone(slot)
+    }
+    return !taken.isTurnedAway
   }
 }

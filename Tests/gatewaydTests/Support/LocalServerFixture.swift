@@ -103,6 +103,9 @@ final class LocalClientFixture {
     guard result == 0 else { throw SystemError("connect") }
   }
 
+  /// The client's end of a connection that is there already.
+  init(socket: Int32) { self.socket = socket }
+
   deinit { close() }
 
   /// Vanishes.

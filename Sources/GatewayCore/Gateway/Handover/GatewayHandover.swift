@@ -19,6 +19,25 @@ extension Gateway {
     handovers = header.handovers
     upstreams.tokens.goOn(behind: header.lastToken)
   }
+
+  /// Takes in a client of another daemon. Where its user has as many as this daemon allows, the client ends in order:
+  /// what it was being sent is its due whatever the limits say. One that only gets its last words takes no place from
+  /// those that go on.
+  public func attach(_ client: HandoverDocument.Client, of peer: PeerCredentials, tag: Int) -> TakenOver {
+    let mayGoOn = !client.isClosing && (try? checkPlace(for: peer)) != nil
+    return TakenOver(
+      session: add(peer, tag: tag, hasPlace: mayGoOn), client: client.isClosing || mayGoOn ? client : client.ending,
+      isTurnedAway: !client.isClosing && !mayGoOn)
+  }
+
+  /// A client of another daemon that was taken in.
+  public struct TakenOver {
+    public let session: LocalSession
+    /// What its session is to go on with, as soon as its socket is the session's.
+    public let client: HandoverDocument.Client
+    /// It would have gone on, and there is no place for it.
+    public let isTurnedAway: Bool
+  }
 }
 
 extension IdempotencyTable {

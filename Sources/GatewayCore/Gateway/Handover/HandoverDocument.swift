@@ -93,6 +93,13 @@ extension HandoverDocument.Client {
       socket: client.socket, since: nil, nextSubscription: 1, nextTrace: 1, input: [],
       output: client.output + HandoverDocument.refusal, isClosing: true, calls: [])
   }
+
+  /// The same of a client of whom everything is known.
+  var ending: Self {
+    var ending = Self.leftOver(HandoverDocument.LeftOver(socket: socket, output: output))
+    (ending.name, ending.since) = (name, since)
+    return ending
+  }
 }
 
 // MARK: - Writing
