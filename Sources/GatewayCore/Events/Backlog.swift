@@ -13,7 +13,7 @@ struct Backlog {
   }
 
   /// A run of lost events.
-  struct Gap: Equatable {
+  struct Gap: Equatable, Sendable {
     var epoch: String
     /// Nil where the numbers are unknown: continuity with the upstream was lost.
     var range: ClosedRange<UInt64>?
@@ -62,6 +62,12 @@ struct Backlog {
   func forEachTail(_ body: ([UInt8]) -> Void) {
     for offset in 0..<replay.count { if case .event(_, let tail, _) = replay[offset] { body(tail) } }
     for case .event(_, let tail, _) in items.all { body(tail) }
+  }
+
+  /// The gaps that wait, in order.
+  func forEachGap(_ body: (Gap) -> Void) {
+    for offset in 0..<replay.count { if case .gap(let gap) = replay[offset] { body(gap) } }
+    for case .gap(let gap) in items.all { body(gap) }
   }
 
   mutating func append(_ item: Item) {
@@ -178,6 +184,19 @@ extension Backlog.Gap {
   mutating func extend(to sequence: UInt64) {
     if let range { self.range = range.lowerBound...max(range.upperBound, sequence) }
     count = (count ?? 0) + 1
+  }
+
+  /// What of it a client does not come by again that goes on behind a place; nil: it comes by all of it. What is of the
+  /// present epoch comes behind a place in any other.
+  func part(upTo place: (epoch: String, sequence: UInt64), present: String) -> Self? {
+    guard let range else { return self }
+    guard epoch == place.epoch else { return epoch == present ? nil : self }
+    guard range.upperBound > place.sequence else { return self }
+    guard range.lowerBound <= place.sequence else { return nil }
+    var part = self
+    // How many of them these are is not known.
+    (part.range, part.count) = (range.lowerBound...place.sequence, nil)
+    return part
   }
 }
 

@@ -30,7 +30,7 @@ final class Subscription {
   var passedOver: PassedOver?
   /// What waited and was let go of when the right to it was taken away, by the name of the event: missing as soon as the
   /// right is back.
-  private var withheld: [String: Backlog.Gap] = [:]
+  private(set) var withheld: [String: Backlog.Gap] = [:]
   /// Events that were lost to this subscription because its client did not keep up.
   private(set) var dropped: UInt64 = 0
   /// Counts the same for all subscriptions of its stream, also when this one is over.
@@ -158,7 +158,9 @@ final class Subscription {
 
   /// One gap for all that was let go of and may be read again. With numbers where all of them are of the present epoch:
   /// a client must not be led back into an earlier one.
-  private func tellReturned(in epoch: String) {
+  private func tellReturned(in present: String) {
+    // A client that is still at a place of another epoch is not led away from it.
+    let epoch = passedOver?.place?.epoch ?? present
     let names = withheld.keys.filter(filter.permit.passes)
     guard !names.isEmpty else { return }
     let gaps = names.compactMap { withheld.removeValue(forKey: $0) }
@@ -167,10 +169,25 @@ final class Subscription {
     if ranges.count == gaps.count, let first = ranges.map(\.lowerBound).min(), let last = ranges.map(\.upperBound).max()
     {
       gap.range = first...last
-      gap.count = gaps.reduce(0) { $0 + ($1.count ?? 0) }
+      let counts = gaps.compactMap(\.count)
+      gap.count = counts.count == gaps.count ? counts.reduce(0, +) : nil
     }
-    gap.detail = "the right to these events was gone while they waited"
-    tell(gap)
+    gap.detail = Self.returned
+    catchUp()
+    // It is about what came before anything that may be passed over.
+    if !isMuted { put(gap) }
+  }
+
+  private static let returned = "the right to these events was gone while they waited"
+
+  /// What an earlier daemon had let go of when the right to it was taken away. Where the right is back, only what the
+  /// client does not come by again behind the place at which it goes on is missing. `epoch`: the present one.
+  func restore(_ gone: [String: Backlog.Gap], behind place: (epoch: String, sequence: UInt64)?, in epoch: String) {
+    for (name, gap) in gone {
+      let isShown = filter.permit.passes(name)
+      withheld[name] = if isShown, let place { gap.part(upTo: place, present: epoch) } else { gap }
+    }
+    tellReturned(in: epoch)
   }
 
   /// Nothing more is delivered: the client is on its way out.
@@ -295,8 +312,18 @@ final class Subscription {
       case .gap(let gap): write(encode(gap))
       }
     }
+    if let place = backlog.startOfEvents { writeReturned(before: place) }
     onQueued?(backlog.byteCount - before)
     return backlog.startOfEvents ?? passedOver?.place.map { ($0.epoch, $0.sequence) }
+  }
+
+  /// Gaps wait for their turn like anything else, but these may be about what came before all that waits: it comes from
+  /// no history.
+  private func writeReturned(before place: (epoch: String, sequence: UInt64)) {
+    backlog.forEachGap { gap in
+      guard gap.detail == Self.returned, let part = gap.part(upTo: place, present: gap.epoch) else { return }
+      write(encode(part))
+    }
   }
 
   /// As its call asked for it, with the credit that is left.

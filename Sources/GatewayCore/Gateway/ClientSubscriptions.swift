@@ -27,7 +27,8 @@ struct HeldSubscription {
       target: target, events: subscription.filter.events,
       // An epoch without a beginning has nothing that could be missed, and the next daemon does not know it.
       resume: !hasPlace ? nil : .since(epoch: left.epoch, sequence: left.sequence),
-      options: subscription.options, subscription: subscription.id, enters: subscription.enters)
+      options: subscription.options, subscription: subscription.id, enters: subscription.enters,
+      withheld: subscription.withheld)
   }
 }
 

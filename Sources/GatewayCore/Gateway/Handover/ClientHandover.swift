@@ -15,7 +15,7 @@ extension LocalSession {
   /// The calls that make the next daemon hold what this one holds, in the order in which the client made them.
   private func continuations() -> [HandoverDocument.Call] {
     let held = subscriptions.all.sorted { $0.subscription.serial < $1.subscription.serial }
-    var calls = held.map { HandoverDocument.Call(line: $0.continuation().line(nil)) }
+    var calls = held.map { $0.continuation().continuation(nil) }
     for trace in traces?.all ?? [] {
       trace.tellDropped()
       calls.append(HandoverDocument.Call(line: trace.line(), number: UInt64(trace.id.dropFirst())))
@@ -39,7 +39,11 @@ extension LocalSession {
   private func repeatCall(_ call: HandoverDocument.Call) {
     if let number = call.number { makeTraces().nextNumber = number }
     do throws(LocalRequestFailure) {
-      let request = try LocalRequest.parse(call.line.span.bytes)
+      var request = try LocalRequest.parse(call.line.span.bytes)
+      if var subscribe = request.call as? SubscribeCall {
+        subscribe.withheld = call.withheld
+        request.call = subscribe
+      }
       perform(request.call, call.isNotification ? nil : request.id ?? .answered)
     } catch { drop(reason: Self.restarting, reconnectIn: gateway.reconnectDelay) }
   }

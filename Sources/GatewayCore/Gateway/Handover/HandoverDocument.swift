@@ -59,6 +59,8 @@ public enum HandoverDocument {
     var number: UInt64?
     /// The client made the call without an id: it is never answered, and its client waits for nothing.
     var isNotification = false
+    /// Of a subscription: what waited and was let go of when the right to it was taken away, by the name of the event.
+    var withheld: [String: Backlog.Gap] = [:]
   }
 
   /// The `key` of a send that was made, which must not be made again.
@@ -162,6 +164,27 @@ extension HandoverDocument {
           $0.key("notification")
           $0.bool(true)
         }
+        write(call.withheld, into: &$0)
+      }
+    }
+    out.endArray()
+  }
+}
+
+extension HandoverDocument {
+  /// Where there is something.
+  private static func write(_ withheld: [String: Backlog.Gap], into out: inout JSONWriter) {
+    guard !withheld.isEmpty else { return }
+    out.key("withheld")
+    out.beginArray()
+    for (name, gap) in withheld.sorted(by: { $0.key < $1.key }) {
+      guard let range = gap.range else { continue }
+      out.object {
+        $0.member("event", name)
+        $0.member("epoch", gap.epoch)
+        $0.member("from", range.lowerBound)
+        $0.member("to", range.upperBound)
+        if let count = gap.count { $0.member("count", count) }
       }
     }
     out.endArray()
@@ -259,7 +282,8 @@ public struct HandoverReader {
       let number = call["number"] == nil ? nil : try count(call, "number")
       calls.append(
         HandoverDocument.Call(
-          line: Array(text.utf8), number: number, isNotification: call["notification"]?.boolValue ?? false))
+          line: Array(text.utf8), number: number, isNotification: call["notification"]?.boolValue ?? false,
+          withheld: try withheld(call)))
     }
     return HandoverDocument.Client(
       socket: try number(value, "socket"), name: value["name"]?.stringValue,
@@ -268,6 +292,22 @@ public struct HandoverReader {
       nextTrace: try count(value, "next_trace", default: 1),
       input: value["input"] == nil ? [] : try bytes(value, "input"), output: try bytes(value, "output"),
       isClosing: value["closing"]?.boolValue ?? false, calls: calls)
+  }
+
+  private static func withheld(_ call: JSONValue) throws(Problem) -> [String: Backlog.Gap] {
+    var withheld: [String: Backlog.Gap] = [:]
+    for one in call["withheld"]?.elements ?? [] {
+      let (first, last) = (try count(one, "from"), try count(one, "to"))
+      guard 1 <= first, first <= last else {
+        throw Problem(message: "events in it that nobody may see have no numbers")
+      }
+      let amount = one["count"] == nil ? nil : try count(one, "count")
+      // They can be added up, however many names there are.
+      guard amount ?? 0 <= UInt64(UInt32.max) else { throw Problem(message: "count in it is too large") }
+      withheld[try text(one, "event")] = Backlog.Gap(
+        epoch: try text(one, "epoch"), range: first...last, count: amount, reason: .expired)
+    }
+    return withheld
   }
 
   private static func member(_ value: JSONValue, _ name: String) throws(Problem) -> JSONValue {

@@ -97,6 +97,11 @@ extension JSONWriter {
 }
 
 extension SubscribeCall {
+  /// For the next daemon. `id`: nil if it is answered already.
+  func continuation(_ id: RequestID?) -> HandoverDocument.Call {
+    HandoverDocument.Call(line: line(id), withheld: withheld)
+  }
+
   /// As a line. `id`: nil if it is answered already.
   func line(_ id: RequestID?) -> [UInt8] {
     HandoverCall.line(Self.method, id, on: target) { out in

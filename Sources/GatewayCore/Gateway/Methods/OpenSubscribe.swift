@@ -38,7 +38,7 @@ final class OpenSubscribe: OpenCall {
   var cost: Int { walk == nil ? 10 + filter.size + call.enters.count : Endings.portion }
 
   func continuation(at now: MonotonicInstant) -> HandoverDocument.Call? {
-    HandoverDocument.Call(line: call.line(requestID))
+    call.continuation(requestID)
   }
 
   /// Looks at the next portion of the past. Returns whether that was all.
@@ -217,6 +217,9 @@ final class OpenSubscribe: OpenCall {
       StatusDocument.writeUpstream(target, into: &out)
     }
     subscription.replay(replay)
+    if !call.withheld.isEmpty {
+      subscription.restore(call.withheld, behind: call.place, in: target.stream.epoch)
+    }
   }
 
   /// Ends the `subscribe` calls for an id that wait, because another call for it has come. False if none waits.

@@ -12,6 +12,8 @@ struct SubscribeCall: LocalCall {
   var subscription: String?
   /// Said to the server at every connect.
   var enters: [HeldEnter] = []
+  /// What an earlier daemon let go of when the right to it was taken away, by the name of the event. No client says it.
+  var withheld: [String: Backlog.Gap] = [:]
 
   static let method = LocalMethod(
     "subscribe", "Delivers the events of an upstream, after a snapshot of where it stands.", right: .subscribe,
@@ -42,6 +44,12 @@ struct SubscribeCall: LocalCall {
         "Said when the last subscription ends that holds the message at the same place of `enter`; null: nothing is."),
     ],
     result: ResultSchemas.subscribe)
+
+  /// Behind which it goes on; nil where it names none.
+  var place: (epoch: String, sequence: UInt64)? {
+    guard case .since(let epoch, let sequence)? = resume else { return nil }
+    return (epoch, sequence)
+  }
 
   static let startsWork = true
 

@@ -10,13 +10,34 @@ import Testing
     let time = FakeTime()
     private(set) var harness: GatewayHarness
     private var runs: UInt64 = 1
+    /// What the user of the clients may read; nil: there are no rules. The next daemon begins with it.
+    private var readable: [String]?
 
-    init() { harness = Self.daemon(store, time, 1) }
+    init(reading events: [String]? = nil) {
+      readable = events
+      harness = Self.daemon(store, time, 1, events)
+    }
 
-    private static func daemon(_ store: FakeHistoryStore, _ time: FakeTime, _ seed: UInt64) -> GatewayHarness {
+    private static func daemon(
+      _ store: FakeHistoryStore, _ time: FakeTime, _ seed: UInt64, _ readable: [String]?
+    ) -> GatewayHarness {
       GatewayHarness(runtimeHistories: .success(store), time: time, seed: seed) {
         $0.upstreams["chat"]?.settings.keep = .always
+        if let readable { $0.access = rules(readable) }
       }
+    }
+
+    private static func rules(_ events: [String]) -> [AccessRule] {
+      [
+        AccessRule(subject: .user(1_000), upstreams: ["chat"], events: events, allow: [.subscribe]),
+        AccessRule(subject: .user(1_000), upstreams: ["chat"], events: [], allow: [.status]),
+      ]
+    }
+
+    /// The user of the clients may read only these from now on, or from the next daemon on.
+    func allow(_ events: [String], atOnce: Bool = true) {
+      readable = events
+      if atOnce { harness.reload { $0.access = Self.rules(events) } }
     }
 
     /// The daemon hands over, and the next one begins.
@@ -30,7 +51,7 @@ import Testing
         case .header(let header) = header, case .client(let client) = entry
       else { return (client, HandoverDocument.Client.none) }
       runs += 1
-      harness = Self.daemon(store, time, runs)
+      harness = Self.daemon(store, time, runs, readable)
       harness.gateway.takeOver(header)
       let fresh = harness.client()
       fresh.session?.takeOver(client)
@@ -126,6 +147,60 @@ import Testing
     #expect(String(decoding: document.calls[0].line, as: UTF8.self).contains(#""seq":0"#))
     after.read()
     #expect(Self.methods(after.call("credit", #"{"subscription":"s1","n":5}"#)) == ["result", "event 1", "event 2"])
+  }
+
+  /// The numbers of events, and what gaps say.
+  private static func told(_ lines: [String]) -> [String] {
+    HarnessClient.values(lines).compactMap { value in
+      guard let method = value["method"]?.stringValue, let params = value["params"] else { return nil }
+      let facts = ["seq", "from", "to", "count"].map { params[$0]?.integerValue.map { String($0) } }
+      return ([method] + facts + [params["reason"]?.stringValue]).compactMap { $0 }.joined(separator: " ")
+    }
+  }
+
+  private static let subscribe = #"{"upstream":"chat","credit":0,"subscription":"s"}"#
+  private static let credit = #"{"subscription":"s","n":100}"#
+
+  @Test(arguments: [1, 2]) func whatWasLetGoOfIsMissingWhenItsRightIsBackInALaterDaemon(_ restarts: Int) {
+    let scene = Scene(reading: ["a", "b"])
+    var client = scene.harness.client()
+    client.call("subscribe", Self.subscribe)
+    scene.harness.upstream.channel.accept()
+    scene.emit("a", "b", "b", "a")
+    scene.allow(["a"])
+    for _ in 0..<restarts { client = scene.handOver(client).0 }
+    #expect(Self.told(client.read()) == [])
+    scene.allow(["a", "b"])
+    #expect(Self.told(client.call("credit", Self.credit)) == ["event 1", "event 4", "gap 2 3 2 expired"])
+    scene.allow(["a"])
+    scene.allow(["a", "b"])
+    #expect(Self.told(client.read()) == [], "it was told")
+  }
+
+  @Test func whatWasLetGoOfAndComesFromTheHistoryIsNotMissing() {
+    let scene = Scene(reading: ["a", "b"])
+    let client = scene.harness.client()
+    client.call("subscribe", Self.subscribe)
+    scene.harness.upstream.channel.accept()
+    scene.emit("b", "a", "b", "a")
+    scene.allow(["a"])
+    scene.allow(["a", "b"], atOnce: false)
+    let (after, _) = scene.handOver(client)
+    // The first came before all that waits, and the other one behind it.
+    #expect(Self.told(after.call("credit", Self.credit)) == ["event 2", "event 3", "event 4", "gap 1 1 expired"])
+  }
+
+  @Test func whatIsMissingAndNotToldYetIsToldAtTheHandover() {
+    let scene = Scene(reading: ["a", "b"])
+    let client = scene.harness.client()
+    client.call("subscribe", Self.subscribe)
+    scene.harness.upstream.channel.accept()
+    scene.emit("b", "a")
+    scene.allow(["a"])
+    scene.allow(["a", "b"])
+    let (after, _) = scene.handOver(client)
+    #expect(Self.told(after.read()) == ["gap 1 1 1 expired"])
+    #expect(Self.told(after.call("credit", Self.credit)) == ["event 2"])
   }
 
   @Test func aCallThatWaitsIsAnsweredByTheNextDaemon() {

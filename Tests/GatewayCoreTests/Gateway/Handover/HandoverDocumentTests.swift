@@ -25,6 +25,12 @@ import Testing
           HandoverDocument.Call(line: Array(#"{"method":"x","params":{"auth":{"k":"\ud800"}}}"#.utf8)),
           HandoverDocument.Call(line: Array("{}".utf8), number: 5),
           HandoverDocument.Call(line: Array("{}".utf8), isNotification: true),
+          HandoverDocument.Call(
+            line: Array("{}".utf8),
+            withheld: [
+              "a \"b\"": Backlog.Gap(epoch: "e", range: 2...7, count: 3, reason: .expired),
+              "c": Backlog.Gap(epoch: "f", range: 1...1, count: nil, reason: .expired),
+            ]),
         ])),
   ]
 
@@ -116,6 +122,21 @@ import Testing
       reader.append(line.utf8Span.span.bytes) { _ in }
       try reader.finish()
     }
+  }
+
+  @Test(arguments: [
+    #"{"event":"a","epoch":"e","from":3,"to":2}"#, #"{"event":"a","epoch":"e","from":0,"to":2}"#,
+    #"{"event":"a","epoch":"e","from":1,"to":18446744073709551615}"#, #"{"event":"a","epoch":"e","from":1}"#,
+    #"{"event":"a","epoch":"e","from":1,"to":2,"count":4294967296}"#, #"{"event":7,"epoch":"e","from":1,"to":2}"#, "7",
+  ])
+  func damagedNumbersOfWithheldEventsEndNoDaemon(_ damaged: String) {
+    let text =
+      "{\"gatewayd\":1}\n" + #"{"socket":4,"output":"","calls":[{"line":"{}","withheld":[\#(damaged)]}]}"# + "\n"
+    var reader = HandoverReader()
+    var found: [HandoverDocument.Entry] = []
+    reader.append(text.utf8Span.span.bytes) { found.append($0) }
+    #expect(found.last == .leftOver(HandoverDocument.LeftOver(socket: 4, output: [])) && found.count == 2)
+    #expect(throws: HandoverReader.Problem.self) { try reader.finish() }
   }
 
   private static let leftOver: [HandoverDocument.Entry] = [
