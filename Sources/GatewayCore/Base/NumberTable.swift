@@ -33,7 +33,7 @@ struct NumberTable<Value> {
   }
 
   /// All keys, in no order; no value is looked at.
-  var allKeys: some Sequence<UInt64> { keys.lazy.filter { $0 != Self.free } }
+  var allKeys: [UInt64] { keys.filter { $0 != Self.free } }
 
   /// All values, in no order.
   var values: some Sequence<Value> { slots.lazy.compactMap { $0 } }

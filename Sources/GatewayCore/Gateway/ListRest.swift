@@ -1,13 +1,22 @@
 /// What of a list is not written yet, and how many were left out.
 struct ListRest<Element> {
-  private let elements: Snapshot<Element>
+  private let elements: AnyIterator<Element>
+  private var first: Element?
   private(set) var leftOut = 0
 
+  /// A list of all is made at once: for what is a few thousand at most.
   init(_ elements: some Sequence<Element>, for session: LocalSession) {
-    self.elements = Snapshot(elements, session.gateway.shares.work, for: .user(session.peer.uid))
+    let listed = Snapshot(elements, session.gateway.shares.work, for: .user(session.peer.uid))
+    self.init(oneByOne: AnyIterator { listed.next() })
   }
 
-  var isEmpty: Bool { elements.isEmpty }
+  /// Each is looked for when its turn has come, and no list of all is made, however many they are.
+  init(oneByOne elements: AnyIterator<Element>) {
+    self.elements = elements
+    first = elements.next()
+  }
+
+  var isEmpty: Bool { first == nil }
 
   /// Writes the next of those that `shown` finds, or counts them once one did not fit: so many at most.
   mutating func write<Shown>(
@@ -17,9 +26,14 @@ struct ListRest<Element> {
     let limit = StatusDocument.listLimit(session.gateway)
     var portion = Portion(count, session.gateway.seams.timers)
     while !isEmpty, portion.takesMore() {
-      guard let one = elements.next().flatMap(shown) else { continue }
+      guard let one = takeFirst().flatMap(shown) else { continue }
       leftOut += leftOut > 0 ? 1 : out.values([one], within: limit, write)
     }
+  }
+
+  private mutating func takeFirst() -> Element? {
+    defer { first = elements.next() }
+    return first
   }
 }
 

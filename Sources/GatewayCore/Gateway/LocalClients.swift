@@ -3,6 +3,8 @@ final class LocalClients {
   private var sessions = NumberTable<LocalSession>()
   /// Those that have left, and have not given back everything yet.
   private var leaving = NumberTable<LocalSession>()
+  /// The same in their order, to be gone through in portions.
+  private var order = SortedSet<UInt64>()
   private var places: SharedLimit
   private var nextNumber: UInt64 = 1
   /// How many calls of a client wait for the state of a connection, by its number; of those that have any.
@@ -12,8 +14,18 @@ final class LocalClients {
 
   var count: Int { sessions.count }
   var all: some Sequence<LocalSession> { sessions.values }
-  /// In no order.
-  var numbers: some Sequence<UInt64> { sessions.pairs.lazy.map(\.key) }
+
+  /// The numbers of those that are connected now, the oldest first: each is looked for when its turn has come, and left
+  /// out if it has left by then.
+  func numbersInTurn() -> AnyIterator<UInt64> {
+    let end = nextNumber
+    var last: UInt64?
+    return AnyIterator { [weak self] in
+      guard let next = self?.order.first(behind: last), next < end else { return nil }
+      last = next
+      return next
+    }
+  }
 
   /// How many each user has, the most first; a place that is about to be given back counts.
   var countsByUser: [(uid: UInt32, count: Int)] {
@@ -30,6 +42,12 @@ final class LocalClients {
   /// The client whose calls are told of their ends: also one that has left, until the last of its calls is taken back.
   func caller(_ number: UInt64) -> LocalSession? { sessions[number] ?? leaving[number] }
 
+  /// The client that is called so in answers, unless it has left.
+  subscript(labelled label: String) -> LocalSession? {
+    guard let client = UInt64(label.dropFirst()).flatMap({ sessions[$0] }), client.label == label else { return nil }
+    return client
+  }
+
   /// Whether a user may have one more; `quota` is what this user may have, where that is another number than others'.
   func check(for user: UInt32, quota: Int?) throws(SharedBounds.Overrun) {
     try places.check(for: .user(user), share: quota ?? places.share)
@@ -42,6 +60,7 @@ final class LocalClients {
       hasPlace: hasPlace)
     nextNumber += 1
     sessions[session.number] = session
+    order.insert(session.number)
     if hasPlace { places.count(for: .user(peer.uid)) }
     return session
   }
@@ -49,6 +68,7 @@ final class LocalClients {
   /// Its socket is closed. Its place is free with `giveBackPlace`. False if it was not there any more.
   func remove(_ session: LocalSession) -> Bool {
     guard sessions.removeValue(forKey: session.number) != nil else { return false }
+    order.remove(session.number)
     leaving[session.number] = session
     return true
   }

@@ -117,6 +117,40 @@ import Testing
     withExtendedLifetime(newcomer) {}
   }
 
+  @Test func noTurnLooksAtMoreClientsThanItWrites() {
+    let (harness, client, _) = harness(clients: 1_000)
+    var looked = 0
+    let numbers = harness.gateway.clients.numbersInTurn()
+    var rest = ListRest(
+      oneByOne: AnyIterator {
+        looked += 1
+        return numbers.next()
+      })
+    var (out, counts) = (JSONWriter(), [looked])
+    while !rest.isEmpty, let session = client.session {
+      rest.write(256, for: session, into: &out, { $0 }, { $1.number(Double($0)) })
+      counts.append(looked)
+    }
+    #expect(counts == [1, 257, 513, 769, 1_002])
+  }
+
+  @Test func clientsAreListedInTheOrderInWhichTheyCameAsFarAsTheyWereThereAtTheQuestionAndStillAre() {
+    let harness = GatewayHarness()
+    let clients = (0..<600).map { _ in harness.client(uid: 0) }
+    clients[3].call("clients.list")
+    // The first turn writes the head, the second one a portion.
+    harness.timers.fire()
+    harness.timers.fire()
+    for number in [5, 299, 300, 599] { clients[number].disconnect() }
+    let newcomer = harness.client(uid: 0)
+    harness.pass(.zero)
+    let listed = clients[3].readValues().first?["result"]?["clients"]?.elements ?? []
+    // What was written before it left stays.
+    let labels = (1...600).filter { ![300, 301, 600].contains($0) }.map { "c\($0)" }
+    #expect(listed.compactMap { $0["client"]?.stringValue } == labels)
+    withExtendedLifetime(newcomer) {}
+  }
+
   @Test func aLongStatusIsWrittenInTurnsWhileTheGatewayDrains() {
     let (harness, client, _) = harness(clients: 300)
     harness.gateway.drain(within: .zero, while: { true }) { _ in }

@@ -28,7 +28,7 @@ struct ClientsKickCall: LocalCall {
 
   func perform(in session: LocalSession, _ id: RequestID?) throws(LocalError) {
     try session.caller.demandAdministrator()
-    guard let other = session.gateway.clients.all.first(where: { $0.label == client }) else {
+    guard let other = session.gateway.clients[labelled: client] else {
       throw LocalError(.invalidParams, "No client is called '\(client)'; `clients.list` names them.")
     }
     session.reply(id)

@@ -13,7 +13,7 @@ final class StatusAnswer: PortionedAnswer {
   /// Nothing is listed before the first portion: one that waits for its turn holds no list.
   private enum Step {
     case head
-    /// Both are listed in the same moment. Of clients their numbers, the oldest first.
+    /// Both are those of the same moment. Of clients their numbers, the oldest first.
     case connections(ListRest<Connection>, clients: ListRest<UInt64>)
     case clients(ListRest<UInt64>, connectionsLeftOut: Int)
     case end
@@ -67,7 +67,7 @@ final class StatusAnswer: PortionedAnswer {
   /// Takes the lists, and writes what stands in front of them.
   private func begin(for session: LocalSession) -> Step {
     let gateway = session.gateway
-    let clients = ListRest(gateway.clients.numbers.sorted(), for: session)
+    let clients = ListRest(oneByOne: gateway.clients.numbersInTurn())
     let connections: ListRest<Connection>
     switch scope {
     case .everything: connections = ListRest(gateway.upstreams.pool.all, for: session)
