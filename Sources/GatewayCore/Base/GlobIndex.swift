@@ -14,12 +14,12 @@ struct GlobIndex {
     }
   }
 
-  /// The subscriptions that have a glob, by the glob.
-  private var places: [Prefix: [ExactText: Set<UInt64>]] = [:]
+  /// The subscriptions that have a glob, by the glob. Different globs are few (`FilterShares.globs`).
+  private var places: [Prefix: [ExactText: SortedSet<UInt64>]] = [:]
 
   /// Takes in that a subscription has a glob.
   mutating func insert(_ glob: String, for serial: UInt64) {
-    places[Self.prefix(of: glob), default: [:]][ExactText(glob), default: []].insert(serial)
+    places[Self.prefix(of: glob), default: [:]][ExactText(glob), default: SortedSet()].insert(serial)
   }
 
   /// Takes back what was inserted.
@@ -31,27 +31,27 @@ struct GlobIndex {
   }
 
   /// Those that have this very glob.
-  func holders(of glob: String) -> Set<UInt64> { places[Self.prefix(of: glob)]?[ExactText(glob)] ?? [] }
+  func holders(of glob: String) -> SortedSet<UInt64>? { places[Self.prefix(of: glob)]?[ExactText(glob)] }
 
-  /// Every subscription that has a glob which fits the name, and of how many machine words the globs are that were
-  /// compared with it.
-  func matches(_ name: String) -> (serials: Set<UInt64>, words: Int) {
+  /// Every subscription that has a glob which fits the name, in their order, and of how many machine words the globs are
+  /// that were compared with it. `named`: those that have the name itself, which are among them then.
+  func matches(_ name: String, named: SortedSet<UInt64>? = nil) -> (serials: [UInt64], words: Int) {
     var prefix = Prefix()
-    var found: (serials: Set<UInt64>, words: Int) = ([], 0)
+    var found: (holders: [SortedSet<UInt64>], words: Int) = (named.map { [$0] } ?? [], 0)
     add(prefix, name, to: &found)
     for byte in name.utf8.prefix(Prefix.limit) {
       prefix.append(byte)
       add(prefix, name, to: &found)
     }
-    return found
+    return (SortedSet.union(found.holders), found.words)
   }
 
-  private func add(_ prefix: Prefix, _ name: String, to found: inout (serials: Set<UInt64>, words: Int)) {
+  private func add(_ prefix: Prefix, _ name: String, to found: inout (holders: [SortedSet<UInt64>], words: Int)) {
     guard let globs = places[prefix] else { return }
-    for (glob, serials) in globs {
+    for (glob, holders) in globs {
       found.words += GlobAutomaton.words(of: glob.text.utf8.count)
       guard Glob.matches(glob.text, name) else { continue }
-      if found.serials.isEmpty { found.serials = serials } else { found.serials.formUnion(serials) }
+      found.holders.append(holders)
     }
   }
 

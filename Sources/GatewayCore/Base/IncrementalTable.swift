@@ -71,6 +71,20 @@ struct IncrementalTable<Key: Hashable, Value> {
     return nil
   }
 
+  /// Changes a value in its place, without a copy of it. False where there is none.
+  mutating func update(_ key: Key, _ change: (inout Value) -> Void) -> Bool {
+    let hash = Self.hash(key)
+    let isFound = pieces[place(of: hash)].update(hash) { slot in
+      guard slot.key == key else { return false }
+      change(&slot.value)
+      return true
+    }
+    guard isFound == false else { return isFound == true }
+    guard let index = alike.firstIndex(where: { $0.key == key }) else { return false }
+    change(&alike[index].value)
+    return true
+  }
+
   /// Takes a value out; nil if there is none.
   @discardableResult
   mutating func removeValue(forKey key: Key) -> Value? {

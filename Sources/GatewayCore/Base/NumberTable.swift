@@ -46,6 +46,13 @@ struct NumberTable<Value> {
     }
   }
 
+  /// Changes a value in its place; nil where there is none.
+  @inline(__always)
+  mutating func update<Result>(_ key: UInt64, _ change: (inout Value) -> Result) -> Result? {
+    guard let place = place(of: key) else { return nil }
+    return change(&slots[place]!)
+  }
+
   /// Whether there is a value.
   func contains(_ key: UInt64) -> Bool { place(of: key) != nil }
 

@@ -10,7 +10,22 @@ struct SortedSet<Element: Comparable> {
 
   init() {}
 
+  init(only element: Element) { (blocks, count) = ([[element]], 1) }
+
   var isEmpty: Bool { count == 0 }
+
+  /// What any of these has, in its order, each once.
+  static func union(_ sets: [Self]) -> [Element] {
+    var all: [Element] = []
+    all.reserveCapacity(sets.reduce(0) { $0 + $1.count })
+    for set in sets { for block in set.blocks { all += block } }
+    guard sets.count > 1 else { return all }
+    all.sort()
+    var each: [Element] = []
+    each.reserveCapacity(all.count)
+    for element in all where each.last != element { each.append(element) }
+    return each
+  }
 
   /// All of them, in their order.
   var all: some Sequence<Element> { blocks.lazy.joined() }

@@ -14,7 +14,8 @@ struct Lease: Hashable, Sendable {
 
 /// The leases of one connection, and since when it is unused.
 struct Leases {
-  private var held: Set<Lease> = []
+  /// By their numbers: there may be hundreds of thousands.
+  private var held = IncrementalTable<UInt64, Lease.Purpose>()
   private var next: UInt64 = 1
   /// When the last use ended, or something was last written for one; nil while it is used.
   private(set) var unusedSince: MonotonicInstant?
@@ -25,12 +26,12 @@ struct Leases {
   mutating func take(_ purpose: Lease.Purpose) -> Lease {
     let lease = Lease(number: next, purpose: purpose)
     next += 1
-    held.insert(lease)
+    held[lease.number] = purpose
     return lease
   }
 
   /// False for one that was given back before.
-  mutating func giveBack(_ lease: Lease) -> Bool { held.remove(lease) != nil }
+  mutating func giveBack(_ lease: Lease) -> Bool { held.removeValue(forKey: lease.number) != nil }
 
   /// It is used for a moment: if nothing else uses it, it is unused from now on.
   mutating func noteUse(at now: MonotonicInstant) { unusedSince = now }

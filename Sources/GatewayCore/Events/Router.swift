@@ -29,11 +29,10 @@ struct Router {
     }
   }
 
-  /// By their serials.
-  private var subscriptions: [UInt64: Subscription] = [:]
-  /// Oldest first: at the places that are their serials.
+  /// Oldest first: at the places that are their serials. Neither this nor the indexes ever grow in one go, as there may
+  /// be hundreds of thousands.
   private var ordered = TombstoneQueue<Subscription>()
-  private var byName: [ExactText: Set<UInt64>] = [:]
+  private var byName = IncrementalTable<ExactText, SortedSet<UInt64>>()
   /// Subscriptions with a pattern, or with none at all.
   private var byPattern = GlobIndex()
   /// Told of names that take long, and by the stream of what very many are told.
@@ -57,7 +56,7 @@ struct Router {
     recentMatch = noMatch
   }
 
-  var count: Int { subscriptions.count }
+  var count: Int { ordered.count }
   var all: [Subscription] { Array(ordered.all) }
 
   /// Those from a serial on, the oldest first.
@@ -66,32 +65,38 @@ struct Router {
   /// Those that want this of the upstream, the oldest first. Looks at none that wants something else, however many
   /// there are.
   func subscriptions(wanting interest: Interest) -> [Subscription] {
-    let serials =
+    let holders =
       switch interest.pattern {
       case .all: byPattern.holders(of: "*")
-      case .name(let name): byName[name] ?? []
+      case .name(let name): byName[name]
       case .glob(let glob): byPattern.holders(of: glob.text)
       }
-    return serials.sorted().compactMap { subscriptions[$0] }.filter { $0.interests.contains(interest) }
+    let serials = SortedSet.union(holders.map { [$0] } ?? [])
+    return serials.compactMap { ordered[$0] }.filter { $0.interests.contains(interest) }
   }
 
   /// Takes a subscription into both indexes.
   mutating func add(_ subscription: Subscription) {
-    subscriptions[subscription.serial] = subscription
     ordered.insert(subscription, at: subscription.serial)
-    for name in subscription.filter.exactNames { byName[name, default: []].insert(subscription.serial) }
+    for name in subscription.filter.exactNames {
+      let isKnown = byName.update(name) { $0.insert(subscription.serial) }
+      if !isKnown { byName[name] = SortedSet(only: subscription.serial) }
+    }
     for glob in subscription.filter.patterns { byPattern.insert(glob, for: subscription.serial) }
     forgetMatches()
   }
 
   /// Takes a subscription out of both indexes.
   mutating func remove(_ subscription: Subscription) {
-    guard subscriptions.removeValue(forKey: subscription.serial) != nil else { return }
-    ordered.remove(at: subscription.serial)
+    guard ordered.remove(at: subscription.serial) != nil else { return }
     for glob in subscription.filter.patterns { byPattern.remove(glob, for: subscription.serial) }
     for name in subscription.filter.exactNames {
-      byName[name]?.remove(subscription.serial)
-      if byName[name]?.isEmpty == true { byName[name] = nil }
+      var isUnused = false
+      _ = byName.update(name) {
+        $0.remove(subscription.serial)
+        isUnused = $0.isEmpty
+      }
+      if isUnused { byName[name] = nil }
     }
     forgetMatches()
   }
@@ -117,12 +122,11 @@ struct Router {
   private mutating func match(rawName: [UInt8], name: () -> String) -> Match {
     if let known = matches[rawName] { return known }
     let text = name()
-    let fitting = byPattern.matches(text)
+    let fitting = byPattern.matches(text, named: byName[ExactText(text)])
     work.note(fitting.words * text.utf8.count)
-    let serials = fitting.serials.union(byName[ExactText(text)] ?? [])
     var feeds: ContiguousArray<SubscriptionFeed.Pointer> = []
     var asked = AskedRules()
-    for subscription in serials.sorted().compactMap({ subscriptions[$0] }) {
+    for subscription in fitting.serials.compactMap({ ordered[$0] }) {
       let permit = subscription.filter.permit
       guard permit.passesAll || permit.passes(text, &asked) else { continue }
       feeds.append(subscription.feed)

@@ -88,6 +88,18 @@ import Testing
     #expect(table[7] == 8 && table.count == 1)
   }
 
+  @Test func aValueIsChangedInItsPlaceAndNoOther() {
+    var table = IncrementalTable<Alike, [Int]>()
+    for number in 0..<40 where !number.isMultiple(of: 3) { table[Alike(number: number)] = [number] }
+    for number in 0..<40 {
+      #expect(table.update(Alike(number: number)) { $0.append(-number) } == !number.isMultiple(of: 3))
+    }
+    for number in 0..<40 {
+      #expect(table[Alike(number: number)] == (number.isMultiple(of: 3) ? nil : [number, -number]))
+    }
+    #expect(table.count == 26)
+  }
+
   @Test func keysWithOneHashAreToldApart() {
     let random = FakeRandom(seed: 2)
     var table = IncrementalTable<Alike, Int>()

@@ -34,6 +34,20 @@ import Testing
     #expect(set.isEmpty)
   }
 
+  @Test func aUnionHasWhatAnyHasInItsOrderAndOnce() {
+    let random = FakeRandom(seed: 1)
+    for count in 0..<5 {
+      var (sets, all): ([SortedSet<Int>], Set<Int>) = ([], [])
+      for _ in 0..<count {
+        var set = SortedSet<Int>(only: 7)
+        for _ in 0..<700 { set.insert(Int(random.bits() % 2_000)) }
+        sets.append(set)
+        all.formUnion(set.all)
+      }
+      #expect(SortedSet.union(sets) == all.sorted())
+    }
+  }
+
   @Test func anEmptyOneHasNothing() {
     var set = SortedSet<Int>()
     #expect(!set.remove(1) && !set.contains(1) && set.next(5, behind: nil) == [] && set.next(5, behind: 3) == [])

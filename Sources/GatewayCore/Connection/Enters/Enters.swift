@@ -7,8 +7,9 @@ final class Enters {
   private let context: ConnectionContext
   private let account: Account
   private var table = EnterTable()
-  /// The subscriptions that hold a message, by their serial.
-  private var holders: [EnterMessage: [UInt64: Subscription]] = [:]
+  /// The subscriptions that hold a message, at the places that are their serials. Different messages are few
+  /// (`FilterShares.messages`).
+  private var holders: [EnterMessage: TombstoneQueue<Subscription>] = [:]
   /// What is still to be said at this connect, in this order.
   private var unsaid = Ring<Saying>()
   /// Looks for the moment of a suspected message.
@@ -92,7 +93,9 @@ final class Enters {
 
   /// The subscription was made: it is told of what it holds.
   func add(_ subscription: Subscription) {
-    for held in subscription.enters { holders[held.enter.message, default: [:]][subscription.serial] = subscription }
+    for held in subscription.enters {
+      holders[held.enter.message, default: TombstoneQueue()].insert(subscription, at: subscription.serial)
+    }
   }
 
   /// A subscription of a user is gone: what it was the last to hold is undone.
@@ -103,7 +106,7 @@ final class Enters {
 
   private func forget(_ subscription: Subscription, _ held: [HeldEnter]) {
     for one in held {
-      holders[one.enter.message]?[subscription.serial] = nil
+      holders[one.enter.message]?.remove(at: subscription.serial)
       if holders[one.enter.message]?.isEmpty == true { holders[one.enter.message] = nil }
     }
   }
@@ -315,7 +318,7 @@ final class Enters {
   /// Those that hold it, the oldest first; what is configured is held for all of them.
   private func subscriptions(holding message: EnterMessage) -> [Subscription] {
     if table.isConfigured(message) { return connection.stream.subscriptions }
-    return holders[message].map { $0.values.sorted { $0.serial < $1.serial } } ?? []
+    return holders[message].map { Array($0.all) } ?? []
   }
 
   /// It was refused on an earlier link, and is not any more.
