@@ -37,6 +37,13 @@ struct EventReplay {
   /// How many events are held.
   var heldCount: Int { eventCount - missedCount }
 
+  /// Hands the items out, and forgets them.
+  mutating func takeItems() -> Ring<Backlog.Item> {
+    var taken = Ring<Backlog.Item>()
+    swap(&taken, &items)
+    return taken
+  }
+
   /// An event that was found, or a number whose event could not be shown.
   mutating func append(_ sequence: UInt64, _ content: EventHistory.Content, epoch: String) {
     placeCount += 1

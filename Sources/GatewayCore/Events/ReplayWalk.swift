@@ -43,6 +43,9 @@ struct ReplayWalk {
   /// Bytes that it remembers: what it found, and the names that it has compared.
   var heldBytes: Int { replay.byteCount + filter.heldBytes }
 
+  /// Hands out the items of the replay, which nothing else refers to then.
+  mutating func takeItems() -> Ring<Backlog.Item> { replay.takeItems() }
+
   /// Looks at the next portion. Returns whether that was all. `room`: bytes that the replay may have.
   mutating func advance(in stream: EventStream, room: Int = .max) -> Bool {
     // What is too old is not shown, however long it takes to go.

@@ -221,6 +221,39 @@ import Testing
     #expect(result?["more"] == .bool(true) && result?["complete"] == .bool(true) && result?["seq"]?.integerValue == 5)
   }
 
+  @Test(arguments: [true, false]) func aPageOfManyEventsIsPutTogetherAPortionInEachTurn(_ isSince: Bool) {
+    let (harness, epoch) = long(3_000)
+    let client = harness.client()
+    let since = isSince ? #","since":{"epoch":"\#(epoch)","seq":0}"# : ""
+    #expect(client.call("history", #"{"upstream":"chat","limit":3000\#(since)}"#).isEmpty)
+    var turns = 0
+    while client.session?.openCallCount == 1, turns < 100 {
+      // What comes meanwhile is behind the answer.
+      harness.upstream.channel.emit("e")
+      harness.timers.fire()
+      turns += 1
+    }
+    #expect(turns == 2)
+    let result = client.readValues().first?["result"]
+    #expect(result?["events"]?.elements?.map { $0["seq"]?.integerValue } == (1...3_000).map { $0 })
+    #expect(result?["more"] == .bool(false) && result?["complete"] == .bool(true))
+    #expect(result?["seq"]?.integerValue == 3_000 && result?["epoch"]?.stringValue == epoch)
+  }
+
+  @Test func aPageThatIsPutTogetherWhenTheRightsBecomeOthersHasWhatTheyLetPass() {
+    let (harness, epoch) = long(3_000)
+    harness.upstream.channel.emit("other")
+    let client = harness.client()
+    let params = #"{"upstream":"chat","limit":3001,"since":{"epoch":"\#(epoch)","seq":0}}"#
+    #expect(client.call("history", params).isEmpty)
+    harness.reload {
+      $0.access = [AccessRule(subject: .user(1_000), upstreams: ["chat"], events: ["other"], allow: [.subscribe])]
+    }
+    harness.pass(.zero)
+    let result = client.readValues().first?["result"]
+    #expect(result?["events"]?.elements?.map { $0["seq"]?.integerValue } == [3_001])
+  }
+
   @Test func whatHasNoRoomInTheClientsQueueIsOneGapBehindTheRest() {
     let (harness, epoch) = long(20_000) { $0.clientQueueBytes = 400_000 }
     let client = harness.client()

@@ -45,7 +45,7 @@ struct HistoryCall: LocalCall {
       }
     }
     let waits = isReading || pending.pastWait != nil
-    guard waits || !pending.look() else {
+    guard waits || !pending.workOn() else {
       pending.answer(in: session)
       return pending.giveBackLease()
     }
@@ -78,7 +78,7 @@ extension HistoryCall {
   }
 }
 
-/// A `history` that is not answered yet: the past is being read, or looked through.
+/// A `history` that is not answered yet: the past is being read or looked through, or what was found is put together.
 private final class OpenHistory: OpenCall {
   let requestID: RequestID?
   let call: HistoryCall
@@ -94,6 +94,8 @@ private final class OpenHistory: OpenCall {
   private var filter: EventFilter
   private let byteLimit: Int
   private var walk: ReplayWalk
+  /// Nil until all of the past has been looked through.
+  private var page: HistoryPage?
   /// What the walk remembers counts among what waits for the clients of the user.
   private let memory: MemoryHold
 
@@ -116,8 +118,17 @@ private final class OpenHistory: OpenCall {
     ReplayWalk(call.since ?? .last(call.limit), filter, page: byteLimit + HistoryPage.brackets)
   }
 
+  /// Does the next portion of the work. Returns whether that was all.
+  func workOn() -> Bool {
+    if page == nil {
+      guard look() else { return false }
+      page = beginPage()
+    }
+    return page?.putIn() ?? true
+  }
+
   /// Looks at the next portion of the past. Returns whether that was all.
-  func look() -> Bool {
+  private func look() -> Bool {
     let room = max(memory.room + memory.count, ClientOutput.directLimit)
     let isDone = walk.advance(in: target.stream, room: room)
     memory.set(walk.heldBytes)
@@ -127,6 +138,7 @@ private final class OpenHistory: OpenCall {
   /// Others have to be looked through before: what was found is not held meanwhile.
   func forget() {
     walk = Self.walk(call, filter, byteLimit)
+    page = nil
     memory.set(0)
   }
 
@@ -147,7 +159,7 @@ private final class OpenHistory: OpenCall {
     searches.add(for: account) { [weak session] in
       guard let session, let pending = session.openCall(number) as? OpenHistory else { return true }
       let isStopping = pending.target.isDraining
-      guard isStopping || pending.look() else { return false }
+      guard isStopping || pending.workOn() else { return false }
       guard session.close(number) != nil else { return true }
       if isStopping { session.reply(pending.requestID, .draining) } else { pending.answer(in: session) }
       pending.cancel(in: session)
@@ -155,50 +167,21 @@ private final class OpenHistory: OpenCall {
     }
   }
 
-  /// Answers with what is kept of it.
-  func answer(in session: LocalSession) {
-    if pastIsKnown != true, let place = target.placeAhead(in: call.since) { return answer(place, in: session) }
-    let isUntold = !(pastIsKnown ?? !target.isPastUntold)
-    let page = HistoryPage(call, walk.replay, of: target.stream, byteLimit: byteLimit, isUntold: isUntold)
-    session.reply(requestID) { out in
-      out.key("events")
-      out.raw(page.events)
-      out.member("epoch", target.stream.epoch)
-      out.member("seq", page.sequence)
-      out.key("complete")
-      out.bool(page.missing.isEmpty && !page.isCut)
-      if !page.missing.isEmpty {
-        out.key("missing")
-        out.beginArray()
-        for reason in page.missing.map(\.rawValue).sorted() { out.string(reason) }
-        out.endArray()
-        if isUntold { out.member("detail", target.untoldDetail) }
-      }
-      out.key("more")
-      out.bool(page.hasMore)
+  /// What was found, up to this moment: what comes while it is written is none of it.
+  private func beginPage() -> HistoryPage {
+    if pastIsKnown != true, let place = target.placeAhead(in: call.since) {
+      return HistoryPage(nothingBehind: place, detail: target.untoldDetail)
     }
-    // A question makes no user: a connection that was made for it goes again.
-    target.review()
+    let isUntold = !(pastIsKnown ?? !target.isPastUntold)
+    return HistoryPage(
+      call, &walk, of: target.stream, byteLimit: byteLimit, isUntold: isUntold, detail: target.untoldDetail)
   }
 
-  /// Nothing is known of what came behind the caller's place, from which it goes on the next time.
-  private func answer(_ place: PassedOver.Place, in session: LocalSession) {
-    session.reply(requestID) { out in
-      out.key("events")
-      out.beginArray()
-      out.endArray()
-      out.member("epoch", place.epoch)
-      out.member("seq", Int(place.sequence))
-      out.key("complete")
-      out.bool(false)
-      out.key("missing")
-      out.beginArray()
-      out.string(GapReason.upstream.rawValue)
-      out.endArray()
-      out.member("detail", target.untoldDetail)
-      out.key("more")
-      out.bool(false)
-    }
+  /// Answers with what was found.
+  func answer(in session: LocalSession) {
+    guard let page else { return }
+    session.reply(requestID) { page.write(into: &$0) }
+    // A question makes no user: a connection that was made for it goes again.
     target.review()
   }
 
@@ -226,71 +209,138 @@ extension Connection {
   fileprivate var untoldDetail: String? { (pastTrouble ?? downFailure)?.detail }
 }
 
-/// As many past events as fit into one answer.
+/// As many past events as fit into one answer, while they are put together.
 private struct HistoryPage {
   /// JSON text of an array.
-  private(set) var events: [UInt8] = [UInt8(ascii: "[")]
+  private var events: [UInt8] = [UInt8(ascii: "[")]
+  private let epoch: String
   /// The last number that the answer covers.
-  private(set) var sequence: UInt64
+  private var sequence: UInt64
   /// Why something is missing up to there.
-  private(set) var missing: Set<GapReason> = []
+  private var missing: Set<GapReason> = []
   /// Of the newest that were asked for, the oldest do not fit.
-  private(set) var isCut = false
-  private(set) var hasMore: Bool
+  private let isCut: Bool
+  private var hasMore: Bool
+  /// There may be more behind it, which was not read here.
+  private let isUntold: Bool
+  /// Why not, in a sentence.
+  private let detail: String?
+
+  /// What is not looked at yet.
+  private var items = Ring<Backlog.Item>()
+  /// Those in front of them that do not fit: only what they say is missing counts.
+  private var cutCount = 0
+  /// The same of all that are left.
+  private var isFull = false
+  /// Whether the gaps among them say what is missing.
+  private let saysMissing: Bool
+  /// Those that say so else.
+  private let firstGaps: [GapReason: UInt64]
+  private let limit: Int
+  private let byteLimit: Int
+  private var count = 0
+  /// The number of the last one that was looked at.
+  private var last: UInt64?
 
   /// What the array has beside the events, in bytes.
   static let brackets = 2
+  /// What is looked at in one go: so many items, of which so many bytes are copied: some two milliseconds.
+  private static let portion = (items: 1_024, bytes: 1 << 20)
 
-  /// `isUntold`: there may be more behind it, which was not read here.
-  init(_ call: HistoryCall, _ replay: EventReplay, of stream: EventStream, byteLimit: Int, isUntold: Bool) {
-    sequence = stream.sequence
-    let found = replay.items.drained()
-    let items = call.since == nil ? Self.newest(found, byteLimit) : found[...]
-    if items.count < found.count { isCut = true }
-    hasMore = replay.missedCount > 0
-    var count = 0
-    var last: UInt64?
-    for case .event(let number, let tail, _) in items {
-      // It was taken under a larger limit.
-      guard tail.count <= byteLimit else {
-        missing.insert(.tooLarge)
-        last = number
-        continue
-      }
-      guard count < call.limit, events.count + tail.count <= byteLimit + Self.brackets else {
-        hasMore = true
-        break
-      }
-      append(tail, isFirst: count == 0)
-      count += 1
-      last = number
+  init(
+    _ call: HistoryCall, _ walk: inout ReplayWalk, of stream: EventStream, byteLimit: Int, isUntold: Bool,
+    detail: String?
+  ) {
+    (self.isUntold, self.detail, self.byteLimit) = (isUntold, detail, byteLimit)
+    (epoch, sequence) = (stream.epoch, stream.sequence)
+    hasMore = walk.replay.missedCount > 0
+    firstGaps = walk.replay.firstGaps
+    limit = call.limit
+    saysMissing = call.since == nil
+    items = walk.takeItems()
+    cutCount = saysMissing ? Self.cutCount(items, byteLimit) : 0
+    isCut = cutCount > 0
+  }
+
+  /// The link has not come to the caller's place: it goes on from there the next time.
+  init(nothingBehind place: PassedOver.Place, detail: String?) {
+    (epoch, sequence, missing) = (place.epoch, place.sequence, [.upstream])
+    (isUntold, self.detail) = (true, detail)
+    (isCut, hasMore, saysMissing, firstGaps, limit, byteLimit) = (false, false, false, [:], 0, 0)
+  }
+
+  /// Puts the next portion in. Returns whether that was all.
+  mutating func putIn() -> Bool {
+    var left = Self.portion
+    while left.items > 0, left.bytes > 0, let item = items.popFirst() {
+      left.items -= 1
+      left.bytes -= item.byteCount
+      put(item)
     }
+    guard items.isEmpty else { return false }
     if hasMore, let last { sequence = last }
-    if call.since == nil {
-      for case .gap(let gap) in found where gap.reason != .slowConsumer { missing.insert(gap.reason) }
-    } else {
-      missing.formUnion(replay.firstGaps.filter { !hasMore || $0.value <= sequence }.keys)
-    }
+    if !saysMissing { missing.formUnion(firstGaps.filter { !hasMore || $0.value <= sequence }.keys) }
     if isUntold, !hasMore { missing.insert(.upstream) }
     events.append(UInt8(ascii: "]"))
+    return true
   }
 
-  /// A tail ends with the braces of `params` and of the line, and with the line's end.
-  private mutating func append(_ tail: [UInt8], isFirst: Bool) {
-    if !isFirst { events.append(UInt8(ascii: ",")) }
+  private mutating func put(_ item: Backlog.Item) {
+    let isLeftOut = isFull || cutCount > 0
+    cutCount = max(0, cutCount - 1)
+    switch item {
+    case .event(let number, let tail, _) where !isLeftOut: put(tail, number)
+    case .gap(let gap) where saysMissing && gap.reason != .slowConsumer: missing.insert(gap.reason)
+    case .event, .gap, .notice: break
+    }
+  }
+
+  private mutating func put(_ tail: [UInt8], _ number: UInt64) {
+    // It was taken under a larger limit.
+    guard tail.count <= byteLimit else {
+      missing.insert(.tooLarge)
+      return last = number
+    }
+    guard count < limit, events.count + tail.count <= byteLimit + Self.brackets else {
+      (isFull, hasMore) = (true, true)
+      return
+    }
+    if count > 0 { events.append(UInt8(ascii: ",")) }
     events.append(UInt8(ascii: "{"))
+    // A tail ends with the braces of `params` and of the line, and with the line's end.
     events += tail.dropLast(2)
+    count += 1
+    last = number
   }
 
-  /// Without a position the newest count: the oldest are left out where not all fit.
-  private static func newest(_ items: [Backlog.Item], _ byteLimit: Int) -> ArraySlice<Backlog.Item> {
+  /// The members of the answer.
+  func write(into out: inout JSONWriter) {
+    out.key("events")
+    out.raw(events)
+    out.member("epoch", epoch)
+    out.member("seq", sequence)
+    out.key("complete")
+    out.bool(missing.isEmpty && !isCut)
+    if !missing.isEmpty {
+      out.key("missing")
+      out.beginArray()
+      for reason in missing.map(\.rawValue).sorted() { out.string(reason) }
+      out.endArray()
+      if isUntold { out.member("detail", detail) }
+    }
+    out.key("more")
+    out.bool(hasMore)
+  }
+
+  /// Without a position the newest count: how many of the oldest are left out, where not all fit.
+  private static func cutCount(_ items: Ring<Backlog.Item>, _ byteLimit: Int) -> Int {
     var bytes = 0
-    var first = items.endIndex
-    while first > items.startIndex {
-      bytes += items[first - 1].byteCount
+    var first = items.count
+    while first > 0 {
+      bytes += items.look(first - 1) { $0.byteCount } ?? 0
       guard bytes <= byteLimit else { break }
       first -= 1
     }
-    return items[first...]
+    return first
   }
 }
