@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import os
 import resource
 
 import pytest
@@ -269,6 +270,41 @@ async def test_a_state_folder_of_somebody_else_is_not_read_only_and_what_to_do_i
     assert (state["state"], state["reason"]) == ("unavailable", "folder")
     assert state["detail"] == (
         f"cannot open {closed}/lock: Permission denied; name another folder in $STATE_DIRECTORY or state.path")
+
+
+@pytest.mark.root
+@pytest.mark.parametrize("mode", [0o600, 0o644])
+async def test_an_outbox_of_somebody_else_is_no_broken_disk(daemons, folder, mode):
+    folder.chmod(0o777)
+    state = folder / "state"
+    daemon = await daemons(environment={"STATE_DIRECTORY": state})
+    await daemon.stop()
+    for file in (state, *state.iterdir()):
+        os.chown(file, BOB, BOB)
+    file = state / "outbox.sqlite"
+    os.chown(file, 0, 0)
+    file.chmod(mode)
+    daemon = await daemons(wrapper=as_user(BOB), environment={"STATE_DIRECTORY": state})
+    outbox = (await daemon.status())["daemon"]["outbox"]
+    assert (outbox["state"], outbox["reason"]) == ("unavailable", "folder")
+    assert outbox["detail"] == f"cannot use {file}: Permission denied; give the folder and its files to user {BOB}"
+
+
+@pytest.mark.root
+async def test_histories_of_somebody_else_are_no_read_only_disk(daemons, folder, peer):
+    folder.chmod(0o777)
+    state = folder / "state"
+    (state / "history").mkdir(parents=True, mode=0o700)
+    os.chown(state, BOB, BOB)
+    daemon = await daemons(
+        {"upstream": {"chat": {"url": peer.url, "keep": "always", "history": {"disk": True}}}},
+        wrapper=as_user(BOB), environment={"STATE_DIRECTORY": state})
+    link = await peer.session()
+    await link.text('42["e",1]')
+    status = await daemon.until(lambda status: status["connections"][0]["history"]["reason"], "the disk to be noticed")
+    history = status["connections"][0]["history"]
+    assert (history["disk"], history["reason"]) == ("failing", "folder")
+    assert "Permission denied; give the folder and its files to user" in history["detail"]
 
 
 @pytest.mark.root

@@ -1,7 +1,7 @@
 /// Why the outbox, or a history, cannot be kept on disk.
 public struct StorageProblem: Error, Equatable, Sendable {
   public enum Kind: String, CaseIterable, Sendable {
-    /// There is no usable state folder.
+    /// There is no usable state folder, or what is in it is another user's.
     case folder
     /// Another daemon has the folder.
     case locked

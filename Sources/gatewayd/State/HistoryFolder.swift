@@ -235,18 +235,3 @@ extension Result where Success == [UInt8], Failure == StorageProblem {
   /// Nil where there are none.
   fileprivate var bytes: [UInt8]? { try? get() }
 }
-
-extension StorageProblem {
-  /// The last call to the kernel failed.
-  init(_ operation: String) { self.init(SystemError(operation)) }
-
-  init(_ error: SystemError) {
-    let kind: Kind =
-      switch error.code {
-      case ENOSPC, EDQUOT, EFBIG: .full
-      case EROFS, EACCES, EPERM: .readOnly
-      default: .failed
-      }
-    self.init(kind, error.description)
-  }
-}

@@ -99,7 +99,7 @@ struct OutboxFile {
   private func setAside() throws(StorageProblem) {
     for suffix in Self.suffixes where access(path + suffix, F_OK) == 0 {
       guard rename(path + suffix, aside + suffix) == 0 else {
-        throw StorageProblem(.readOnly, SystemError("set the damaged \(path + suffix) aside").description)
+        throw StorageProblem("set the damaged \(path + suffix) aside")
       }
     }
   }
@@ -110,7 +110,7 @@ struct OutboxFile {
     // The old file's log must not be taken for the new one's.
     try setAside()
     guard rename(fresh, path) == 0 else {
-      throw StorageProblem(.readOnly, SystemError("put \(fresh) in its place").description)
+      throw StorageProblem("put \(fresh) in its place")
     }
     let folder = Glibc.open(String(path.dropLast(Self.name.count)), O_RDONLY | O_DIRECTORY | O_CLOEXEC)
     guard folder >= 0 else { return }

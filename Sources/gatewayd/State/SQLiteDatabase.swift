@@ -13,6 +13,11 @@ final class SQLiteDatabase {
     /// The disk has no room.
     var isFull: Bool { code & 0xff == SQLITE_FULL }
 
+    /// The file cannot be opened, read or written: the disk may be why, or whose the file is.
+    fileprivate var isOfFiles: Bool {
+      [SQLITE_READONLY, SQLITE_PERM, SQLITE_CANTOPEN, SQLITE_IOERR].contains(code & 0xff)
+    }
+
     static func full(_ message: String) -> Failure { Failure(code: SQLITE_FULL, message: message) }
 
     /// The file is no database, its pages contradict each other, or it has other tables than ours.
@@ -185,6 +190,10 @@ final class SQLiteDatabase {
 extension StorageProblem {
   /// What an administrator has to know about a failure of SQLite.
   init(_ failure: SQLiteDatabase.Failure, _ path: String) {
+    if failure.isOfFiles, let problem = StorageProblem.access(toDatabase: path), problem.kind == .folder {
+      self = problem
+      return
+    }
     let kind: Kind =
       switch failure.code & 0xff {
       case SQLITE_FULL: .full

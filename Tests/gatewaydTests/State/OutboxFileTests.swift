@@ -30,6 +30,13 @@ import Testing
     #expect(OutboxSamples.read(file).count >= before + 16 << 20)
   }
 
+  @Test func aFolderInThePlaceOfTheFileIsNoReadOnlyDisk() throws {
+    #expect(mkdir(file, 0o700) == 0)
+    defer { rmdir(file) }
+    let problem = #expect(throws: StorageProblem.self) { try open() }
+    #expect(problem == StorageProblem(.folder, "cannot use \(file): it is a folder, and no file"))
+  }
+
   @Test func everythingOfAnEntrySurvives() throws {
     let entries = [OutboxSamples.full(1), OutboxSamples.plain(2), OutboxSamples.full(9)]
     try open().database.apply(entries.map { .adding($0) })
