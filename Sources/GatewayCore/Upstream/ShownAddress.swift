@@ -2,7 +2,7 @@
 /// environment of a command that prints credentials. The one place that decides it. User and password are never shown;
 /// of a query only the names of its parameters, and only where something stands behind the `=`: a parameter without a
 /// value may be a secret as a whole.
-enum ShownAddress {
+public enum ShownAddress {
   /// What stands in the place of what is not shown.
   static let mark = "***"
 
@@ -26,6 +26,44 @@ enum ShownAddress {
     return target[...start] + query(target[target.index(after: start)...], open: open)
   }
 
+  /// A word that a person typed, and that may be a URL: only a URL contains `://`. Nothing has read it, and of one that
+  /// cannot be read nothing is shown where its parts may be others than they look.
+  public static func word(_ word: String) -> String {
+    guard let separator = word.firstRange(ofText: "://") else { return word }
+    let scheme = word[..<separator.lowerBound]
+    let rest = word[separator.upperBound...]
+    let (place, behind) = split(rest, before: "/?#")
+    let host = place.utf8.lastIndex(of: UInt8(ascii: "@")).map { place[place.utf8.index(after: $0)...] } ?? place
+    guard isScheme(scheme), isHost(host) else { return mark }
+    let (address, fragment) = split(behind, before: "#")
+    let (path, query) = split(address, before: "?")
+    var shown = "\(scheme)://\(host)\(path)"
+    if !query.isEmpty { shown += "?" + Self.query(query[query.utf8.index(after: query.startIndex)...]) }
+    if showsFragment(scheme.lowercased()) { shown += fragment }
+    return shown
+  }
+
+  /// Only a realm is worth being shown; elsewhere a fragment means nothing and may be anything.
+  static func showsFragment(_ scheme: String) -> Bool { scheme.hasPrefix("wamp") }
+
+  /// Before the first of these ASCII characters, and from there on. By bytes: a combining sign makes another character of
+  /// what it follows, and none of a URL's separators.
+  private static func split(_ text: Substring, before separators: String) -> (Substring, Substring) {
+    let end = text.utf8.firstIndex { separators.utf8.contains($0) } ?? text.endIndex
+    return (text[..<end], text[end...])
+  }
+
+  private static func isScheme(_ text: Substring) -> Bool {
+    !text.isEmpty && text.utf8.allSatisfy { $0.isASCIILetterOrDigit || "+-.".utf8.contains($0) }
+  }
+
+  /// Whether behind its colon stands a port. Otherwise it may be a password, with a `/`, `?` or `#` in it.
+  private static func isHost(_ text: Substring) -> Bool {
+    let name = text.utf8.firstIndex(of: UInt8(ascii: "]")) ?? text.startIndex
+    let port = text.utf8[name...].drop { $0 != UInt8(ascii: ":") }.dropFirst()
+    return port.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
+  }
+
   /// A namespace: old servers take credentials as its query.
   static func namespace(_ namespace: String) -> String {
     guard let start = namespace.firstIndex(of: "?") else { return namespace }
@@ -40,8 +78,7 @@ extension UpstreamURL {
     if let port { text += ":\(port)" }
     text += path
     if let query { text += "?" + ShownAddress.query(query) }
-    // Only a realm is worth being shown; elsewhere it means nothing and may be anything.
-    if let fragment, scheme.hasPrefix("wamp") { text += "#" + fragment }
+    if let fragment, ShownAddress.showsFragment(scheme) { text += "#" + fragment }
     return text
   }
 }

@@ -46,7 +46,8 @@ struct Arguments: Equatable, Sendable {
     guard let number = Int(text), range.contains(number) else {
       let bounds =
         range.upperBound == .max ? "at least \(range.lowerBound)" : "\(range.lowerBound) to \(range.upperBound)"
-      throw Failure(.usage, "--\(name.rawValue): '\(text)' is not accepted; write a whole number, \(bounds)")
+      throw Failure(
+        .usage, "--\(name.rawValue): '\(ShownAddress.word(text))' is not accepted; write a whole number, \(bounds)")
     }
     return number
   }
@@ -60,7 +61,9 @@ struct Arguments: Equatable, Sendable {
       let words = Choice.allCases.map(\.rawValue)
       let nearest = NearestName.of(text, among: words).map { "did you mean '\($0)'?" }
       throw Failure(
-        .usage, "--\(name.rawValue): unknown value '\(text)'; \(nearest ?? "write \(words.joined(separator: ", "))")")
+        .usage,
+        "--\(name.rawValue): unknown value '\(ShownAddress.word(text))'; \(nearest ?? "write \(words.joined(separator: ", "))")"
+      )
     }
     return choice
   }

@@ -17,7 +17,7 @@ struct CommandLineParser: Sendable {
     guard let name = CommandName.named(word) else {
       throw Failure(
         .usage,
-        "unknown command '\(word)'; "
+        "unknown command '\(ShownAddress.word(word))'; "
           + hint(for: word, familiar: FamiliarWords.commands[word], among: CommandName.allCases.map(\.rawValue)))
     }
     let specification = specification(name)

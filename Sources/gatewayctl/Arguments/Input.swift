@@ -18,7 +18,8 @@ enum InputFile {
   static func open(_ path: String) throws(Failure) -> Int32 {
     let descriptor = Glibc.open(path, O_RDONLY | O_CLOEXEC)
     guard descriptor >= 0 else {
-      throw Failure(.badInput, "the file '\(path)' cannot be read: \(SystemText.ofError(errno)); check the name")
+      let reason = SystemText.ofError(errno)
+      throw Failure(.badInput, "the file '\(ShownAddress.word(path))' cannot be read: \(reason); check the name")
     }
     return descriptor
   }

@@ -2,15 +2,16 @@ import GatewayCore
 
 /// The upstream that a call is about.
 struct Target: Equatable, Sendable {
-  /// A URL, or the name of a configured upstream.
-  var name: String
+  /// A URL, or the name of a configured upstream, as it was typed. A URL may hold secrets: this is for the daemon, and for
+  /// the user's own programs. Sentences say `shown`.
+  let asTyped: String
   var namespace: String?
   var options = URLOptions()
   /// The id of a connection that exists, which is meant instead.
   var connection: String?
 
   init(_ name: String, namespace: String? = nil) {
-    self.name = name
+    asTyped = name
     self.namespace = namespace
   }
 
@@ -23,7 +24,7 @@ struct Target: Equatable, Sendable {
     if let given = URLOptions.names.first(where: arguments.has), !isURL {
       throw Failure(
         .usage,
-        "--\(given.rawValue) goes with a URL; '\(name)' is the name of an upstream, which has its settings in the daemon's configuration"
+        "--\(given.rawValue) goes with a URL; '\(shown)' is the name of an upstream, which has its settings in the daemon's configuration"
       )
     }
     options = try URLOptions(arguments)
@@ -32,7 +33,10 @@ struct Target: Equatable, Sendable {
   }
 
   /// Otherwise it is a name.
-  var isURL: Bool { name.contains(text: "://") }
+  var isURL: Bool { asTyped.contains(text: "://") }
+
+  /// What people read of it, and monitoring systems, mails and logs: no user, no password, no value of the query.
+  var shown: String { ShownAddress.word(asTyped) }
 
   /// The members of `params`.
   func write(into writer: inout JSONWriter) {
@@ -42,7 +46,7 @@ struct Target: Equatable, Sendable {
       return
     }
     writer.key(isURL ? "url" : "upstream")
-    writer.string(name)
+    writer.string(asTyped)
     if let namespace {
       writer.key("namespace")
       writer.string(namespace)

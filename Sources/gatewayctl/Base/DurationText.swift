@@ -14,7 +14,9 @@ enum DurationText {
   static func parse(_ text: String) throws(DurationProblem) -> Duration {
     let digits = text.utf8.prefix { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
     let suffix = String(text.dropFirst(digits.count))
-    guard !digits.isEmpty else { throw DurationProblem("'\(text)' is no duration; write 500ms, 10s, 5m or 2h") }
+    guard !digits.isEmpty else {
+      throw DurationProblem("'\(ShownAddress.word(text))' is no duration; write 500ms, 10s, 5m or 2h")
+    }
     guard !suffix.isEmpty else { throw DurationProblem("'\(text)' has no unit; write \(text)ms or \(text)s") }
     guard let unit = units.first(where: { $0.suffix == suffix }) else {
       throw DurationProblem("'\(text)' is no whole number with a unit; write 500ms, 10s, 5m or 2h")

@@ -40,7 +40,7 @@ struct Context {
   /// Calls the method of the command's own name for its upstream, and says in which state the connection is now.
   func changeState() throws(Failure) -> ExitCode {
     let result = try client.call(arguments.command.rawValue, until: deadline, target.write)
-    try confirm(result, "\(target.name) is \(RawJSONObject(result)?.string("state") ?? "?")")
+    try confirm(result, "\(target.shown) is \(RawJSONObject(result)?.string("state") ?? "?")")
     return .done
   }
 }

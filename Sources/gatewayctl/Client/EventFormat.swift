@@ -84,7 +84,7 @@ struct EventFormat: Equatable, Sendable {
     case .epoch: event.epoch
     case .time: Int64(event.time).map(Clock.instant) ?? event.time
     case .seconds: Int64(event.time).map(Clock.seconds) ?? event.time
-    case .upstream: target.name
+    case .upstream: target.asTyped
     }
   }
 }

@@ -42,7 +42,8 @@ final class LiveSubscription {
       else {
         throw Failure(
           .usage,
-          "--since: '\(text)' is not EPOCH:SEQ; write epoch and seq of an event that was printed, such as e7:4101")
+          "--since: '\(ShownAddress.word(text))' is not EPOCH:SEQ; write epoch and seq of an event that was printed, such as e7:4101"
+        )
       }
       self.init(epoch: String(text[..<colon]), sequence: sequence)
     }

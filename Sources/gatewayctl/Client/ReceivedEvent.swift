@@ -61,7 +61,7 @@ struct ReceivedEvent: Equatable, Sendable {
     let kwargs = kwargs.map { String(decoding: $0, as: UTF8.self) } ?? ""
     return [
       ("GATEWAY_EVENT", nameText.replacingNUL), ("GATEWAY_SEQ", "\(sequence)"), ("GATEWAY_EPOCH", epoch.replacingNUL),
-      ("GATEWAY_TIME", time), ("GATEWAY_URL", target.name), ("GATEWAY_KWARGS", kwargs),
+      ("GATEWAY_TIME", time), ("GATEWAY_URL", target.asTyped), ("GATEWAY_KWARGS", kwargs),
     ]
   }
 }

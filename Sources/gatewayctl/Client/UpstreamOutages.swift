@@ -33,7 +33,7 @@ struct UpstreamOutages {
   private var told: Set<String> = []
 
   /// `members` are those of a `state` notification, or of the member `upstream` of an answer.
-  mutating func note(_ members: RawJSONObject, of upstream: String) -> Sentence? {
+  mutating func note(_ members: RawJSONObject, of target: Target) -> Sentence? {
     guard let state = members.string("state") else { return nil }
     let reason = members.string("reason")
     let detail = members.string("detail")
@@ -43,9 +43,9 @@ struct UpstreamOutages {
     }
     // The first attempt has a state of its own, whose name says little to a person.
     let word = state == "created" ? "connecting" : state
-    let advice = OutageAdvice.of(reason, detail, isURL: upstream.contains(text: "://"))
+    let advice = OutageAdvice.of(reason, detail, isURL: target.isURL)
     let text =
-      "\(upstream) is \(word)\(why.isEmpty ? "" : ": \(why)")\(advice.map { "; \($0.rawValue)" } ?? "")\(next ?? "")"
+      "\(target.shown) is \(word)\(why.isEmpty ? "" : ": \(why)")\(advice.map { "; \($0.rawValue)" } ?? "")\(next ?? "")"
     return Sentence(text: text, isNew: isNews(state, reason))
   }
 

@@ -1,3 +1,5 @@
+import GatewayCore
+
 /// `completion bash|zsh|fish`.
 enum CompletionCommand: Subcommand {
   static let specification = CommandSpecification(
@@ -24,7 +26,7 @@ enum CompletionCommand: Subcommand {
     let word = context.arguments.operands.first ?? ""
     guard let shell = Completion.Shell(rawValue: word) else {
       let words = Completion.Shell.allCases.map(\.rawValue).joined(separator: " or ")
-      throw Failure(.usage, "completion: unknown shell '\(word)'; write \(words)")
+      throw Failure(.usage, "completion: unknown shell '\(ShownAddress.word(word))'; write \(words)")
     }
     context.output.text(Completion.script(for: shell))
     return .done

@@ -83,7 +83,7 @@ struct DoctorCommand: Subcommand {
   }
 
   private func conclude(_ result: [UInt8], _ failed: RawJSONObject?) throws(Failure) -> ExitCode {
-    let name = context.target.name
+    let name = context.target.shown
     guard let failed else {
       if context.settings.isReadable, context.settings.verbosity != .quiet {
         let isPerfect = RawJSONObject(result)?.string("verdict") == "ok"

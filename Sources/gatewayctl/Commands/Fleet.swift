@@ -38,7 +38,9 @@ enum FleetCommand: Subcommand {
     guard let verb = FleetVerb(rawValue: word) else {
       let words = FleetVerb.allCases.map(\.rawValue)
       let nearest = NearestName.of(word, among: words).map { "did you mean '\($0)'?" }
-      throw Failure(.usage, "fleet: unknown verb '\(word)'; \(nearest ?? "write \(words.joined(separator: " or "))")")
+      throw Failure(
+        .usage,
+        "fleet: unknown verb '\(ShownAddress.word(word))'; \(nearest ?? "write \(words.joined(separator: " or "))")")
     }
     switch verb {
     case .move: return try move(context, operands.dropFirst())

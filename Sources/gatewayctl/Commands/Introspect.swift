@@ -40,7 +40,8 @@ enum IntrospectCommand: Subcommand {
     }
     let nearest = NearestName.of(name, among: names).map { "did you mean '\($0)'?" }
     throw Failure(
-      .refusedByDaemon, "the daemon has no method '\(name)'; \(nearest ?? "'gatewayctl introspect' lists them")")
+      .refusedByDaemon,
+      "the daemon has no method '\(ShownAddress.word(name))'; \(nearest ?? "'gatewayctl introspect' lists them")")
   }
 
   private static func value(_ text: [UInt8]) throws(Failure) -> JSONValue {

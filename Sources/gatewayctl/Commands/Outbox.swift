@@ -32,7 +32,9 @@ enum OutboxCommand: Subcommand {
     guard let verb = OutboxVerb(rawValue: word) else {
       let words = OutboxVerb.allCases.map(\.rawValue)
       let nearest = NearestName.of(word, among: words).map { "did you mean '\($0)'?" }
-      throw Failure(.usage, "outbox: unknown verb '\(word)'; \(nearest ?? "write \(words.joined(separator: ", "))")")
+      throw Failure(
+        .usage,
+        "outbox: unknown verb '\(ShownAddress.word(word))'; \(nearest ?? "write \(words.joined(separator: ", "))")")
     }
     if verb != .list, context.arguments.has(.count) {
       throw Failure(
@@ -100,7 +102,8 @@ enum OutboxCommand: Subcommand {
     }
     for word in states where OutboxState(rawValue: word) == nil {
       let words = OutboxState.allCases.map(\.rawValue)
-      throw Failure(.usage, "--state: unknown value '\(word)'; write \(words.joined(separator: ", "))")
+      throw Failure(
+        .usage, "--state: unknown value '\(ShownAddress.word(word))'; write \(words.joined(separator: ", "))")
     }
     return Selection(
       target: target, ids: Array(arguments.operands.dropFirst()), states: states,

@@ -32,7 +32,8 @@ struct ReplayCommand: Subcommand {
   static func run(_ context: Context) throws(Failure) -> ExitCode {
     let operands = context.arguments.operands
     guard !operands[0].contains(text: "://") || operands[1].contains(text: "://") else {
-      throw Failure(.usage, "replay: '\(operands[0])' is the address of a server; FILE comes first, then URL")
+      let address = ShownAddress.word(operands[0])
+      throw Failure(.usage, "replay: '\(address)' is the address of a server; FILE comes first, then URL")
     }
     var command = try ReplayCommand(context)
     var lines = try InputLines(operands[0])

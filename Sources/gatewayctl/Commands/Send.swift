@@ -53,7 +53,7 @@ struct SendCommand: Subcommand {
     let members = RawJSONObject(result)
     if let failure = members.flatMap(DuplicateSend.init)?.failure { throw failure }
     if let upstream = members?["upstream"].flatMap({ RawJSONObject($0) }),
-      let outage = outages.note(upstream, of: context.target.name), outage.isNew
+      let outage = outages.note(upstream, of: context.target), outage.isNew
     {
       context.diagnostics.notice(outage.text)
     }

@@ -42,7 +42,7 @@ enum StatusCommand: Subcommand {
       return .done
     }
     let view = try StatusView(result, context)
-    context.output.text(named ? view.connections(of: context.target.name) : view.everything())
+    context.output.text(named ? view.connections(of: context.target.shown) : view.everything())
     return .done
   }
 }
@@ -76,7 +76,7 @@ extension StatusCommand {
       case .success(let document):
         daemon = document
         if let target, target.isURL {
-          check.judge(connections: document, ofURL: target.name)
+          check.judge(connections: document, ofURL: target.shown)
         } else {
           check.judge(connections: document, asked: asked(target))
         }

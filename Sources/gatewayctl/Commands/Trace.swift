@@ -49,7 +49,7 @@ struct TraceCommand: Subcommand {
       writer.key("payloads")
       writer.bool(context.arguments.has(.payloads))
     }
-    if context.settings.isWatched { context.diagnostics.notice("tracing \(context.target.name); interrupt to end") }
+    if context.settings.isWatched { context.diagnostics.notice("tracing \(context.target.shown); interrupt to end") }
     let trace = RawJSONObject(result)?.string("trace")
     while !isFinished {
       while !isFinished, let message = client.next() { try take(message, trace) }

@@ -22,7 +22,7 @@ enum WaitCommand: Subcommand {
     let state = try context.arguments.choice(.state, of: ConnectionState.self) ?? .connected
     let deadline = context.deadline
     try context.client.connect(until: deadline)
-    context.diagnostics.detail("waiting for \(context.target.name) to be \(state.rawValue)")
+    context.diagnostics.detail("waiting for \(context.target.shown) to be \(state.rawValue)")
     let result = try context.client.call("wait", until: deadline.extended(by: Client.grace)) { writer in
       context.target.write(into: &writer)
       writer.key("state")
@@ -31,7 +31,7 @@ enum WaitCommand: Subcommand {
       writer.key("timeout")
       writer.integer(max(1, remaining.milliseconds))
     }
-    try context.confirm(result, "\(context.target.name) is \(RawJSONObject(result)?.string("state") ?? "?")")
+    try context.confirm(result, "\(context.target.shown) is \(RawJSONObject(result)?.string("state") ?? "?")")
     return .done
   }
 }

@@ -1,3 +1,5 @@
+import GatewayCore
+
 // The C library's `environ` is a global variable; this program has one thread.
 @preconcurrency import Glibc
 
@@ -212,7 +214,7 @@ enum Executable {
   /// The error of a command that cannot be started.
   static func unusable(_ word: String, _ code: Int32) -> Failure {
     let advice = code == E2BIG ? "its words and the environment are too much for a program" : "check its name"
-    return Failure(.usage, "'\(word)' cannot be run: \(SystemText.ofError(code)); \(advice)")
+    return Failure(.usage, "'\(ShownAddress.word(word))' cannot be run: \(SystemText.ofError(code)); \(advice)")
   }
 }
 

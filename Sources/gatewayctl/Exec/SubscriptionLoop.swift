@@ -72,7 +72,7 @@ final class SubscriptionLoop {
 
   private func show(_ state: [UInt8]) throws(Failure) {
     if let statePrinter { return try statePrinter.print(state: state) }
-    guard let members = RawJSONObject(state), let outage = outages.note(members, of: context.target.name) else {
+    guard let members = RawJSONObject(state), let outage = outages.note(members, of: context.target) else {
       return
     }
     let isWarning = context.settings.isWatched || outage.isNew

@@ -73,12 +73,12 @@ struct StatusCheck: Equatable {
 
   /// Judges the connections of one URL or name. Without a connection, nothing is known of the server: a URL may be
   /// mistyped; a name that the daemon knows is an upstream that no program uses now.
-  mutating func judge(connections document: JSONValue, ofURL url: String) {
+  mutating func judge(connections document: JSONValue, ofURL shown: String) {
     judge(connections: document, asked: .these)
     guard document["connections"]?.elements?.isEmpty != false else { return }
     find(
       .unknown,
-      "no program uses \(url); check the URL and what was given with it, or make it an upstream of the configuration with keep = \"always\""
+      "no program uses \(shown); check the URL and what was given with it, or make it an upstream of the configuration with keep = \"always\""
     )
   }
 

@@ -37,6 +37,27 @@ import Testing
 
   @Test(
     arguments: [
+      ("chat", "chat"), ("https://h", "https://h"), ("HTTP://[::1]:80/a@b?k=v", "HTTP://[::1]:80/a@b?k=***"),
+      ("raw+wss://u:p@h:8/feed?TOKEN#x", "raw+wss://h:8/feed?***"), ("wss://u@p@h/#x?y", "wss://h/"),
+      ("wamp+wss://u@h#realm1", "wamp+wss://h#realm1"), ("http://h/a?b?c=d", "http://h/a?b?c=***"),
+      // A sign that joins what stands before it.
+      ("http://u:p@\u{301}h?\u{301}k=v", "http://\u{301}h?\u{301}k=***"),
+    ] as [(String, String)])
+  func ofAURLAsItWasTypedTheSecretsAreNotShown(_ word: String, _ shown: String) {
+    #expect(ShownAddress.word(word) == shown)
+  }
+
+  @Test(
+    arguments: [
+      "http://u:pass/word@h", "http://u:pass?word@h", "http://u:pass#word@h", "u:p@h?next=http://x", " http://u:p@h",
+      "http://u:p://q@h",
+    ])
+  func ofAMistypedURLWithAPasswordNothingIsShown(_ word: String) {
+    #expect(ShownAddress.word(word) == "***")
+  }
+
+  @Test(
+    arguments: [
       ("localhost", true), ("chat.localhost", true), ("notlocalhost", false), ("127.0.0.1", true), ("127.9.8.7", true),
       ("::1", true), ("localhost.example", false),
       ("127.example", false), ("127.0.0.1.example", false), ("128.0.0.1", false), ("127.0.0.256", false),

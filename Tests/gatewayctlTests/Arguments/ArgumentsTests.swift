@@ -61,6 +61,7 @@ import Testing
     ("send --namspace /a chat x", "unknown option '--namspace'; did you mean '--namespace'?"),
     ("ping --lines", "unknown option '--lines'; see 'gatewayctl help ping'"),
     ("--lines", "unknown option '--lines'; see 'gatewayctl help'"),
+    ("http://ann:hunter2@h/?key=tok3n", "unknown command 'http://h/?key=***'; see 'gatewayctl help'"),
     ("record chat", "unknown command 'record'; write gatewayctl subscribe --record FILE URL"),
     (
       "send --token x chat say",

@@ -19,16 +19,27 @@ import Testing
       (#"{"state":"disconnected","reason":"idle"}"#, false),
       (#"{"state":"disconnected","reason":"unreachable"}"#, true),
     ]
-    for (text, isNew) in steps { #expect(outages.note(try members(text), of: "chat")?.isNew == isNew, "\(text)") }
+    for (text, isNew) in steps {
+      #expect(outages.note(try members(text), of: Target("chat"))?.isNew == isNew, "\(text)")
+    }
   }
 
   @Test func theSentenceSaysWhyAndWhenTheNextAttemptIs() throws {
     var outages = UpstreamOutages()
     let down = try members(#"{"state":"disconnected","reason":"unreachable","detail":"no answer","in":2000}"#)
-    #expect(outages.note(down, of: "chat")?.text == "chat is disconnected: unreachable, no answer; next attempt in 2 s")
+    #expect(
+      outages.note(down, of: Target("chat"))?.text
+        == "chat is disconnected: unreachable, no answer; next attempt in 2 s")
     let due = try members(#"{"state":"disconnected","reason":"fleet","in":0}"#)
-    #expect(outages.note(due, of: "chat")?.text == "chat is disconnected: fleet; next attempt now")
-    #expect(outages.note(try members(#"{"state":"created"}"#), of: "chat")?.text == "chat is connecting")
+    #expect(outages.note(due, of: Target("chat"))?.text == "chat is disconnected: fleet; next attempt now")
+    #expect(outages.note(try members(#"{"state":"created"}"#), of: Target("chat"))?.text == "chat is connecting")
+  }
+
+  @Test func aCredentialInTheURLIsInNoNoticeOfAnOutage() throws {
+    var outages = UpstreamOutages()
+    let down = try members(#"{"state":"disconnected","reason":"unreachable"}"#)
+    let notice = outages.note(down, of: Target("http://ann:hunter2@h:81/adm?key=tok3n"))
+    #expect(notice?.text == "http://h:81/adm?key=*** is disconnected: unreachable")
   }
 
   @Test(arguments: [
@@ -40,7 +51,7 @@ import Testing
     var outages = UpstreamOutages()
     let down = try members(#"{"state":"disconnected","reason":"protocol","detail":"\#(detail)","in":0}"#)
     #expect(
-      outages.note(down, of: "ws://h/live")?.text
+      outages.note(down, of: Target("ws://h/live"))?.text
         == "ws://h/live is disconnected: protocol, \(detail); \(advice); next attempt now")
     let data = #"{"type":"UpstreamDown","reason":"protocol","detail":"\#(detail)"}"#
     let error = try #require(

@@ -57,6 +57,11 @@ import Testing
     #expect(ofURL.errors.hasSuffix("Give them with --auth, or set `lines.login`.\n"))
   }
 
+  @Test func aCredentialInTheURLIsNotPrinted() throws {
+    let outcome = try run("tcp", "tcp.refused", of: "http://ann:hunter2@127.0.0.1:9/adm?key=tok3n")
+    #expect(outcome.errors == "gatewayctl: http://127.0.0.1:9/adm?key=*** does not work: It is so. Do that.\n")
+  }
+
   @Test func aPersonReadsColumns() throws {
     var view = DoctorView(palette: Palette(isColored: false))
     #expect(view.lines(try finding("tcp")) == "ok       tcp         Fine.\n")

@@ -85,16 +85,18 @@ import Testing
 
   @Test func aURLThatNobodyUsesIsUnknown() throws {
     let daemon = #"{"state":"running","outbox":{"state":"working"}}"#
-    func verdict(_ connections: String) throws -> StatusCheck {
+    func verdict(_ connections: String, of url: String = "http://chat.exmaple") throws -> StatusCheck {
       let text = Array(#"{"daemon":\#(daemon),"connections":[\#(connections)]}"#.utf8)
       var check = StatusCheck(now: now, maxDown: .zero)
-      check.judge(connections: try JSONValue.parse(text.span.bytes), ofURL: "http://chat.exmaple")
+      check.judge(connections: try JSONValue.parse(text.span.bytes), ofURL: Target(url).shown)
       return check
     }
     let unused = try verdict("")
     #expect(unused.verdict == .unknown)
     #expect(
       unused.line.hasPrefix("GATEWAYD UNKNOWN: no program uses http://chat.exmaple; check the URL and what was given"))
+    let secret = try verdict("", of: "http://ann:hunter2@chat.exmaple/?key=tok3n").line
+    #expect(secret.hasPrefix("GATEWAYD UNKNOWN: no program uses http://chat.exmaple/?key=***; check the URL"))
     #expect(try verdict(connection(nil, "connected")).verdict == .fine)
     #expect(try verdict(connection(nil, "disconnected", "refused", down: 900)).verdict == .critical)
   }
