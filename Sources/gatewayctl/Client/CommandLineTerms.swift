@@ -19,13 +19,21 @@ enum CommandLineTerms {
       }
     }
     guard text != message else { return message }
-    // Another one that the sentence names, such as the option that contradicts it.
-    for (param, word) in words { text = text.replacing("\"\(param)\"", by: word) }
+    text = withOtherNames(text)
     for name in CommandName.allCases { text = text.replacing(" of \"\(name.rawValue)\"", by: "") }
     for name in CommandName.allCases {
       text = text.replacing("\"\(name.rawValue)\" needs", by: "\(name.rawValue) needs")
     }
     return text
+  }
+
+  /// With the words for others that the sentence names, such as the option that contradicts the first. What a value must
+  /// be stands as it is: members of its JSON, and words, are written just so on the command line, too.
+  private static func withOtherNames(_ text: String) -> String {
+    let value = text.firstRange(ofText: " must be ")?.lowerBound ?? text.endIndex
+    var subject = String(text[..<value])
+    for (param, word) in words { subject = subject.replacing("\"\(param)\"", by: word) }
+    return subject + text[value...]
   }
 
   /// What `doctor` advises about a URL: settings that the command line has options for.

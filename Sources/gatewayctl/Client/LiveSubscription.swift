@@ -29,6 +29,11 @@ final class LiveSubscription {
     var epoch: String
     var sequence: UInt64
 
+    /// Bytes of an epoch that the local protocol takes.
+    private static let epochLimit = 128
+    /// The largest number that it takes.
+    private static let sequenceLimit: UInt64 = 9_007_199_254_740_991
+
     init(epoch: String, sequence: UInt64) {
       self.epoch = epoch
       self.sequence = sequence
@@ -38,7 +43,8 @@ final class LiveSubscription {
     init?(_ arguments: Arguments) throws(Failure) {
       guard let text = arguments.value(.since) else { return nil }
       guard let colon = text.lastIndex(of: ":"), colon != text.startIndex,
-        let sequence = UInt64(text[text.index(after: colon)...])
+        let sequence = UInt64(text[text.index(after: colon)...]), sequence <= Self.sequenceLimit,
+        text[..<colon].utf8.count <= Self.epochLimit
       else {
         throw Failure(
           .usage,

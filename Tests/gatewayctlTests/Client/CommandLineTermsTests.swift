@@ -20,6 +20,13 @@ import Testing
         "`options` is not allowed here: leave it out.",
         "an option for the server (--path, --header, --query, --cacert, --insecure) is not allowed here: leave it out."
       ),
+      (
+        #"The param "enter" of "subscribe" must be an array of 1 to 100 objects {"event":string,"args":array,"kwargs":object}, without "events"."#,
+        #"--enter must be an array of 1 to 100 objects {"event":string,"args":array,"kwargs":object}, without "events"."#
+      ),
+      (
+        #"The param "delivery" of "send" must be "time" or "state"."#, #"--delivery must be "time" or "state"."#
+      ),
       (#"No upstream is called 'retries'; give a configured name, or a URL."#, nil),
       (#"The server refused "event" and "url"."#, nil),
     ] as [(String, String?)])

@@ -427,6 +427,7 @@ import Testing
 
   @Test(arguments: [
     ["-n", "0"], ["--since", "e7"], ["--since", ":7"], ["--since", "e7:x"], ["--since", "e:1", "--last", "2"],
+    ["--since", "e7:9007199254740992"], ["--since", String(repeating: "e", count: 129) + ":7"],
     ["--on-gap", "stop"], ["--for", "3"],
   ])
   func mistakesInOptionsAreUsageErrors(_ options: [String]) throws {
