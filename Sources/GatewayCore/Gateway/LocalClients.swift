@@ -1,10 +1,10 @@
 /// The local clients that are connected, as many as users may have.
 final class LocalClients {
   private var sessions = NumberTable<LocalSession>()
-  /// Those that have left, and have not given back everything yet.
-  private var leaving = NumberTable<LocalSession>()
   /// The same in their order, to be gone through in portions.
   private var order = SortedSet<UInt64>()
+  /// Those that have left, and have not given back everything yet.
+  private var leaving = NumberTable<LocalSession>()
   private var places: SharedLimit
   private var nextNumber: UInt64 = 1
   /// How many calls of a client wait for the state of a connection, by its number; of those that have any.

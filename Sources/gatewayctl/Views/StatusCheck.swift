@@ -71,11 +71,13 @@ struct StatusCheck: Equatable {
     }
   }
 
-  /// Judges the connections of one URL or name. Without a connection, nothing is known of the server: a URL may be
-  /// mistyped; a name that the daemon knows is an upstream that no program uses now.
+  /// Judges the connections of one URL, which the sentence names as it is `shown`. Where none was ever up and no program
+  /// needs one, nothing is known of the server: the URL may be mistyped, and a connection may be left of somebody who has
+  /// just tried it.
   mutating func judge(connections document: JSONValue, ofURL shown: String) {
     judge(connections: document, asked: .these)
-    guard document["connections"]?.elements?.isEmpty != false else { return }
+    let connections = document["connections"]?.elements ?? []
+    guard connections.allSatisfy(Self.isUntold), document.leftOut("connections") == nil else { return }
     find(
       .unknown,
       "no program uses \(shown); check the URL and what was given with it, or make it an upstream of the configuration with keep = \"always\""
@@ -144,6 +146,11 @@ struct StatusCheck: Equatable {
     let reason = connection["reason"]?.stringValue ?? ""
     if harmless.contains(reason) { return .unneeded }
     return connection["needed"]?.boolValue == false && !ordered.contains(reason) ? .unneeded : .down
+  }
+
+  /// Nothing needs it, and it has never been up.
+  private static func isUntold(_ connection: JSONValue) -> Bool {
+    standing(connection) == .unneeded && connection["last_connected"]?.integerValue == nil
   }
 
   /// What was given to a fleet is written only when its holder has said so.

@@ -101,6 +101,21 @@ import Testing
     #expect(try verdict(connection(nil, "disconnected", "refused", down: 900)).verdict == .critical)
   }
 
+  @Test func aWrongURLThatSomebodyHasJustTriedIsUnknown() throws {
+    func verdict(needed: Bool, lastConnected: String, beside others: [String] = []) throws -> StatusCheck.Verdict {
+      let tried = connection(nil, "disconnected", "unreachable", down: 3)
+        .replacing(#""state":"#, with: #""needed":\#(needed),"last_connected":\#(lastConnected),"state":"#)
+      let text = Array(#"{"connections":[\#(([tried] + others).joined(separator: ","))]}"#.utf8)
+      var check = StatusCheck(now: now, maxDown: .zero)
+      check.judge(connections: try JSONValue.parse(text.span.bytes), ofURL: "http://chat.exmaple")
+      return check.verdict
+    }
+    #expect(try verdict(needed: false, lastConnected: "null") == .unknown)
+    #expect(try verdict(needed: true, lastConnected: "null") == .critical)
+    #expect(try verdict(needed: false, lastConnected: "\(now - 60_000)") == .fine)
+    #expect(try verdict(needed: false, lastConnected: "null", beside: [connection(nil, "connected")]) == .fine)
+  }
+
   @Test func whatAnAdministratorClosedIsAWarning() throws {
     #expect(try check([connection("a", "disconnected", "requested", down: 900)]).verdict == .warning)
   }
