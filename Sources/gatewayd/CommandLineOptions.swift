@@ -85,6 +85,6 @@ struct CommandLineOptions: Equatable {
   }
 
   private static func wrong(_ sentence: String) -> StartFailure {
-    StartFailure(.usage, "\(sentence)\n\(usage)")
+    StartFailure(.usage, sentence, usage: usage)
   }
 }

@@ -48,6 +48,15 @@ struct CommandLineOptionsTests {
     #expect(message("-")?.contains("\u{201C}-\u{201D}") == true)
   }
 
+  @Test func wordsOfTheCommandLineSteerNoTerminal() {
+    let usage = "\n\(CommandLineOptions.usage)"
+    let none = "gatewayd takes no argument but options, and \u{201C}\\u001b[31m\\u000ax\u{201D} is none"
+    #expect(message("\u{1b}[31m\nx") == none + usage)
+    #expect(message("--\u{1b}[31m\nfrobnicate") == "unknown option --\\u001b[31m\\u000afrobnicate" + usage)
+    let failure = StartFailure(.configuration, "/nonexist/\u{1b}[31m\nx names a directory")
+    #expect(failure.message == "/nonexist/\\u001b[31m\\u000ax names a directory")
+  }
+
   @Test func theHelpNamesEveryOption() {
     for option in ["--config FILE", "--socket PATH", "--user", "--check-config", "--version", "--help"] {
       #expect(CommandLineOptions.help.contains(option))

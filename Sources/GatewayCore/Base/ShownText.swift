@@ -34,6 +34,26 @@ extension String {
     kept.append(contentsOf: unicodeScalars.lazy.map { $0.isInvisibleControl ? " " : $0 })
     return String(kept)
   }
+
+  /// For what is written to a terminal or a stream as it is: control characters, and what is not seen, are written out as
+  /// JSON writes them, `\u001b`, beyond U+FFFF as two surrogates, so that JSON text stays JSON. `isEscaped` may take more.
+  public func escapingControls(
+    where isEscaped: (Unicode.Scalar) -> Bool = { $0.isInvisibleControl }
+  ) -> String {
+    guard unicodeScalars.contains(where: isEscaped) else { return self }
+    var result = ""
+    for scalar in unicodeScalars {
+      if isEscaped(scalar) { result += Self.escape(scalar) } else { result.unicodeScalars.append(scalar) }
+    }
+    return result
+  }
+
+  private static func escape(_ scalar: Unicode.Scalar) -> String {
+    scalar.utf16.map { unit in
+      let digits = String(unit, radix: 16)
+      return "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
+    }.joined()
+  }
 }
 
 /// What text from elsewhere may hold that is not shown as itself: the one list for everything that is written to a

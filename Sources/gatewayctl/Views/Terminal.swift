@@ -72,26 +72,11 @@ enum TextWidth {
   ]
 
   /// Text from a server or another program with everything that could steer a terminal written out as `\u001b`.
-  static func escaped(_ text: String) -> String {
-    guard text.unicodeScalars.contains(where: isEscaped) else { return text }
-    var result = ""
-    for scalar in text.unicodeScalars {
-      if isEscaped(scalar) { result += escape(scalar) } else { result.unicodeScalars.append(scalar) }
-    }
-    return result
-  }
+  static func escaped(_ text: String) -> String { text.escapingControls(where: isEscaped) }
 
   /// Beside what hides or steers text, the joiner U+200D: it is not seen, and terminals do not agree on how many
   /// columns the characters take that it joins.
   private static func isEscaped(_ scalar: Unicode.Scalar) -> Bool { scalar.isInvisibleControl || scalar == "\u{200d}" }
-
-  /// As JSON writes it, so that JSON text stays JSON: beyond U+FFFF as two surrogates.
-  private static func escape(_ scalar: Unicode.Scalar) -> String {
-    scalar.utf16.map { unit in
-      let digits = String(unit, radix: 16)
-      return "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
-    }.joined()
-  }
 
   /// Lines of at most `width` columns, each behind `indent` spaces.
   static func wrapped(_ text: String, indent: Int, width: Int = Self.ordinary) -> String {

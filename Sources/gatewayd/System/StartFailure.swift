@@ -1,12 +1,15 @@
+import GatewayCore
+
 /// Why the daemon cannot start: what is printed, and how it exits.
 struct StartFailure: Error, Equatable {
-  var status: ExitStatus
-  /// One sentence for a person: what happened, and what to do next.
-  var message: String
+  let status: ExitStatus
+  /// One sentence for a person: what happened, and what to do next. With the usage behind it in a line of its own, where
+  /// that helps. It is printed as it is: paths and words of the command line steer no terminal in it.
+  let message: String
 
-  init(_ status: ExitStatus, _ message: String) {
+  init(_ status: ExitStatus, _ sentence: String, usage: String? = nil) {
     self.status = status
-    self.message = message
+    message = sentence.escapingControls() + (usage.map { "\n\($0)" } ?? "")
   }
 }
 

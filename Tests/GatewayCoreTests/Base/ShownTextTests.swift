@@ -44,6 +44,16 @@ struct ShownTextTests {
     }
   }
 
+  @Test func controlCharactersAndLineEndsAreWrittenOut() {
+    #expect("a\u{1b}[1mb\n\u{202e}\u{e0041}ä".escapingControls() == #"a\u001b[1mb\u000a\u202e\udb40\udc41ä"#)
+    #expect("plain äöü".escapingControls() == "plain äöü")
+  }
+
+  @Test func aMistakeIsOneLineWhateverItsFileIsCalled() {
+    let problem = ConfigurationProblem(file: "/a\u{1b}[31m\nx", line: 3, message: "y\u{7}")
+    #expect(problem.description == #"/a\u001b[31m\u000ax:3: y\u0007"#)
+  }
+
   @Test func controlCharactersAndLineEndsBecomeSpaces() {
     #expect("a\u{1b}[1mb\nc\u{85}d\u{2028}e".singleLine == "a [1mb c d e")
     #expect("plain äöü".singleLine == "plain äöü")

@@ -77,6 +77,7 @@ struct ConfigurationUpstreamTests {
       "headers = { sec-WebSocket-Key = \"x\" }", "headers.sec-WebSocket-Key is a header that the connection itself sets"
     ),
     broken("headers = { \"X Y\" = \"x\" }", "headers.X Y is not the name of a header"),
+    broken("headers = { \"A\\u001b\\n\" = \"x\" }", "headers.A\\u001b\\u000a is not the name of a header"),
     broken("headers = { X = 1 }", "headers.X must be a string or a table, not an integer"),
     broken(
       "headers = { X = \"a\\r\\nY: b\" }",

@@ -16,8 +16,10 @@ public struct ConfigurationProblem: Error, Equatable, Sendable, CustomStringConv
     self.message = message
   }
 
-  /// `FILE:LINE: MESSAGE`, or `FILE: MESSAGE`.
-  public var description: String { line > 0 ? "\(file):\(line): \(message)" : "\(file): \(message)" }
+  /// `FILE:LINE: MESSAGE`, or `FILE: MESSAGE`: one line, whatever stands in the file's name and in names that it holds.
+  public var description: String {
+    (line > 0 ? "\(file):\(line): \(message)" : "\(file): \(message)").escapingControls()
+  }
 }
 
 /// Everything that is wrong with a configuration; never empty when it stands for a failure.
