@@ -1,12 +1,13 @@
 import GatewayCore
 
-/// What `gatewayd --check-config` says: everything that a start would find.
+/// What `gatewayd --check-config` says: everything that a start would find in the configuration. Whether its places can be
+/// had, as that of the socket, only the start finds: the service manager may pass another one, or make its folder first.
 struct ConfigurationCheck: Equatable {
   /// Problems and warnings, one per line, each line with its end. For the standard error stream.
   var complaints: String
   /// One line about the whole, with its end. For the standard output stream; empty when the configuration is invalid.
   var summary: String
-  /// Whether the daemon would start with it.
+  /// Whether the daemon would take it.
   var isValid: Bool
 
   init(_ loader: FileConfigurationLoader) {
