@@ -120,7 +120,7 @@ extension Daemon {
       log.level = configuration.log.level
       let random = SystemRandom()
       let budgets = MemoryBudgets()
-      let servers = ConfiguredServers()
+      let servers = ConfiguredServers(urls: urls)
       let work = MatchingCost()
       context = TransportContext(
         multi: CurlMulti(loop: loop, environment: environment), memory: budgets, work: work)

@@ -55,7 +55,7 @@ struct LinkRoutes {
   mutating func redirected(_ failure: UpstreamFailure, _ headers: [HTTPHeader]) -> Step? {
     guard current.redirects != .never, let status = failure.status, [301, 302, 303, 307, 308].contains(status),
       let location = headers.first(where: { $0.name == "location" })?.value,
-      let target = RedirectTarget.endpoint(location, from: current.endpoint)
+      let target = target(of: location)
     else { return nil }
     if let obstacle = obstacle(to: target) {
       let place = current.moved(to: target).server
@@ -65,6 +65,15 @@ struct LinkRoutes {
     redirects += 1
     current = current.moved(to: target)
     return .dial
+  }
+
+  /// Nil when the text names no place that could be dialled.
+  private func target(of location: String) -> DialTarget.Endpoint? {
+    guard var target = RedirectTarget.endpoint(location, from: current.endpoint),
+      let host = servers.host(target.host)
+    else { return nil }
+    target.host = host
+    return target
   }
 
   private func obstacle(to target: DialTarget.Endpoint) -> String? {

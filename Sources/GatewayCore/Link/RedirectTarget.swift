@@ -4,7 +4,7 @@ enum RedirectTarget {
   /// Longest text that is looked at, in bytes.
   static let textLimit = 2_000
 
-  /// Nil when the text names no place that could be dialled.
+  /// The host is as written. Nil when the text names no place that could be dialled.
   static func endpoint(_ location: String, from base: DialTarget.Endpoint) -> DialTarget.Endpoint? {
     guard !location.isEmpty, location.utf8.count <= textLimit, location.utf8.allSatisfy({ (33..<127).contains($0) })
     else { return nil }

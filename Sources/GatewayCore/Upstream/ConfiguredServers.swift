@@ -18,12 +18,20 @@ struct ServerAddress: Hashable {
 /// because no check of the program's rights precedes a redirect.
 public final class ConfiguredServers {
   private var addresses: Set<ServerAddress> = []
+  private let urls: (any URLReader)?
 
-  /// Without any.
-  public init() {}
+  /// Without any. `urls` reads hosts as it reads those of the configuration; without it they are taken as they stand.
+  public init(urls: (any URLReader)? = nil) { self.urls = urls }
 
   /// Another configuration has upstreams with these URLs.
   func adopt(_ urls: some Sequence<UpstreamURL>) { addresses = Set(urls.map(ServerAddress.init)) }
+
+  /// A host that another server wrote, in the form in which those of the configuration are compared: an address has many
+  /// spellings. Nil where that is none.
+  func host(_ written: String) -> String? {
+    guard let urls else { return written }
+    return try? urls.read("http://" + UpstreamURL.bracketed(written)).host
+  }
 
   func contains(_ address: ServerAddress) -> Bool { addresses.contains(address) }
 }
