@@ -21,13 +21,33 @@ struct ISOInstant: Equatable, Sendable {
 
   /// `2026-11-21T13:45:00.000Z`.
   var text: String {
+    var bytes: [UInt8] = []
+    bytes.append(room: Self.room) { write(to: &$0) }
+    return String(decoding: bytes, as: UTF8.self)
+  }
+
+  /// The memory that the longest text needs, `+275760-09-13T00:00:00.000000001Z`, and what writing it may touch besides.
+  static let room = 33 + RawWriter.wordSize
+
+  /// Writes the text where there is that room.
+  func write(to writer: inout RawWriter) {
     let second = Self.remainder(seconds, 86_400)
     let (year, month, day) = Self.date(dayNumber: (seconds - second) / 86_400)
-    let years = (0...9_999).contains(year) ? Self.padded(year, 4) : (year < 0 ? "-" : "+") + Self.padded(abs(year), 6)
-    let fraction =
-      nanoseconds % 1_000_000 == 0 ? Self.padded(Int64(nanoseconds / 1_000_000), 3) : Self.padded(Int64(nanoseconds), 9)
-    return "\(years)-\(Self.padded(month, 2))-\(Self.padded(day, 2))T\(Self.padded(second / 3_600, 2)):"
-      + "\(Self.padded(second / 60 % 60, 2)):\(Self.padded(second % 60, 2)).\(fraction)Z"
+    if (0...9_999).contains(year) {
+      Self.put(year, width: 4, then: "-", to: &writer)
+    } else {
+      writer.put(year < 0 ? "-" : "+" as StaticString)
+      Self.put(abs(year), width: 6, then: "-", to: &writer)
+    }
+    Self.put(month, width: 2, then: "-", to: &writer)
+    Self.put(day, width: 2, then: "T", to: &writer)
+    Self.put(second / 3_600, width: 2, then: ":", to: &writer)
+    Self.put(second / 60 % 60, width: 2, then: ":", to: &writer)
+    Self.put(second % 60, width: 2, then: ".", to: &writer)
+    let fraction = Int64(nanoseconds)
+    guard fraction % 1_000_000 != 0 else { return Self.put(fraction / 1_000_000, width: 3, then: "Z", to: &writer) }
+    Self.put(fraction / 1_000, width: 6, then: nil, to: &writer)
+    Self.put(fraction % 1_000, width: 3, then: "Z", to: &writer)
   }
 
   /// The date of a day counted from 1970-01-01, in the Gregorian calendar. Years begin in March here, so that the leap
@@ -49,8 +69,14 @@ struct ISOInstant: Equatable, Sendable {
     return rest < 0 ? rest + divisor : rest
   }
 
-  private static func padded(_ number: Int64, _ width: Int) -> String {
-    let digits = String(number)
-    return String(repeating: "0", count: max(0, width - digits.count)) + digits
+  /// Exactly so many digits, at most seven, and what separates them from the next ones.
+  @inline(__always)
+  private static func put(_ number: Int64, width: Int, then separator: Unicode.Scalar?, to writer: inout RawWriter) {
+    var (rest, word) = (UInt64(number), UInt64(separator?.value ?? 0) << UInt64(8 * width))
+    for place in (0..<width).reversed() {
+      word |= (UInt64(UInt8(ascii: "0")) + rest % 10) << UInt64(8 * place)
+      rest /= 10
+    }
+    writer.put(word, count: separator == nil ? width : width + 1)
   }
 }

@@ -32,6 +32,17 @@ struct RawWriter {
     end = start &+ number.count
   }
 
+  /// What `put` of a word touches at most.
+  static let wordSize = 8
+
+  /// The lowest bytes of a word, in a few instructions: all are copied, and what is too much is written over.
+  @inline(__always)
+  mutating func put(_ word: UInt64, count: Int) {
+    precondition(Self.wordSize <= capacity &- end && count <= Self.wordSize)
+    base.storeBytes(of: word.littleEndian, toByteOffset: end, as: UInt64.self)
+    end &+= count
+  }
+
   /// The decimal digits of a number.
   @inline(__always)
   mutating func put(decimal number: UInt64) {

@@ -148,57 +148,6 @@ public struct JSONWriter {
 }
 
 extension [UInt8] {
-  /// The inside of a JSON string: quotes, backslashes and control characters are escaped (RFC 8259 section 7),
-  /// everything else stays as it is.
-  mutating func append(escaping utf8: UnsafeBufferPointer<UInt8>) {
-    var plain = 0
-    for index in Self.unescapedPrefix(of: utf8)..<utf8.count {
-      let byte = utf8[index]
-      guard Self.isEscaped(byte) else { continue }
-      append(contentsOf: utf8[plain..<index])
-      plain = index + 1
-      append(escapeOf: byte)
-    }
-    append(contentsOf: utf8[plain...])
-  }
-
-  @inline(__always)
-  private static func isEscaped(_ byte: UInt8) -> Bool {
-    byte < 0x20 || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\")
-  }
-
-  /// Whether the inside of a JSON string would be more than that text.
-  static func escapes(anyOf text: RawSpan) -> Bool {
-    text.withUnsafeBytes { $0.contains(where: isEscaped) }
-  }
-
-  /// How many bytes at the beginning certainly need no escape: looked at eight at a time, up to the first eight that
-  /// may, the last ones together with those before them.
-  private static func unescapedPrefix(of utf8: UnsafeBufferPointer<UInt8>) -> Int {
-    let bytes = UnsafeRawBufferPointer(utf8)
-    guard bytes.count >= 8 else { return 0 }
-    var at = 0
-    while at < bytes.count {
-      let word = bytes.loadUnaligned(fromByteOffset: Swift.min(at, bytes.count &- 8), as: UInt64.self)
-      guard ByteMarks.find(.quote, in: word) & ~word & ByteMarks.highest == 0 else { return at }
-      at &+= 8
-    }
-    return bytes.count
-  }
-
-  private mutating func append(escapeOf byte: UInt8) {
-    append(UInt8(ascii: "\\"))
-    switch byte {
-    case UInt8(ascii: "\n"): append(UInt8(ascii: "n"))
-    case UInt8(ascii: "\r"): append(UInt8(ascii: "r"))
-    case UInt8(ascii: "\t"): append(UInt8(ascii: "t"))
-    case ..<0x20:
-      append(contentsOf: byte < 0x10 ? "u000".utf8 : "u001".utf8)
-      append(contentsOf: String(byte & 15, radix: 16).utf8)
-    default: append(byte)
-    }
-  }
-
   @inline(__always)
   mutating func append(_ span: RawSpan) {
     span.withUnsafeBytes { append(contentsOf: $0) }

@@ -10,33 +10,47 @@ enum NonNumbers {
   /// longer text. For a text that is no JSON as it stands: the result may be none either.
   static func replaced(in text: RawSpan, from start: Int = 0) -> [UInt8]? {
     guard text.byteCount <= limit else { return nil }
-    var result = text.extracting(0..<start).withUnsafeBytes { [UInt8]($0) }
-    result.reserveCapacity(text.byteCount + 64)
-    var isFound = false
-    var isInString = false
-    var at = start
-    while at < text.byteCount {
-      let byte = JSONScanner.byte(text, at)
-      if isInString {
-        result.append(byte)
-        at += 1
-        if byte == UInt8(ascii: "\\"), at < text.byteCount {
-          result.append(JSONScanner.byte(text, at))
-          at += 1
-        } else if byte == UInt8(ascii: "\"") {
-          isInString = false
-        }
-      } else if let length = length(text, at) {
-        result += Array("null".utf8)
+    var result: [UInt8] = []
+    // Of the words only `NaN` is shorter than what takes its place.
+    result.append(room: text.byteCount + text.byteCount / 3) { writer in
+      var (written, at) = (0, start)
+      while let length = next(text, &at) {
+        writer.put(text.extracting(written..<at))
+        writer.put("null")
         at += length
-        isFound = true
-      } else {
-        isInString = byte == UInt8(ascii: "\"")
-        result.append(byte)
-        at += 1
+        written = at
+      }
+      if written > 0 { writer.put(text.extracting(written..<text.byteCount)) }
+    }
+    return result.isEmpty ? nil : result
+  }
+
+  /// Steps to the next of the words that is in no string, and says how long it is; nil at the end.
+  private static func next(_ text: RawSpan, _ at: inout Int) -> Int? {
+    while at < text.byteCount {
+      switch JSONScanner.byte(text, at) {
+      case UInt8(ascii: "\""): skipString(text, &at)
+      case UInt8(ascii: "N"), UInt8(ascii: "I"), UInt8(ascii: "-"):
+        if let length = length(text, at) { return length }
+        at &+= 1
+      default: at &+= 1
       }
     }
-    return isFound ? result : nil
+    return nil
+  }
+
+  /// Steps behind the string that begins there, or to the end of the text.
+  private static func skipString(_ text: RawSpan, _ at: inout Int) {
+    at &+= 1
+    while at < text.byteCount {
+      switch JSONScanner.byte(text, at) {
+      case UInt8(ascii: "\""):
+        at &+= 1
+        return
+      case UInt8(ascii: "\\"): at &+= 2
+      default: at &+= 1
+      }
+    }
   }
 
   /// How many bytes the word has that stands there; nil where none of them does.

@@ -26,7 +26,7 @@ struct MsgpackText: ~Copyable {
 
   /// Bytes that are to be UTF-8, without quotes.
   mutating func append(bare range: Range<Int>, of bytes: RawSpan) throws(MsgpackProblem) {
-    guard Self.isUTF8(bytes.extracting(range)) else { throw .undecodable }
+    guard bytes.extracting(range).isUTF8 else { throw .undecodable }
     output.append(bytes.extracting(range))
   }
 
@@ -127,20 +127,10 @@ struct MsgpackText: ~Copyable {
   // MARK: - Leaves
 
   private mutating func append(string: RawSpan, prefix: UInt8? = nil) throws(MsgpackProblem) {
-    guard output.count + string.byteCount <= byteLimit else { throw .tooLarge }
-    guard Self.isUTF8(string) else { throw .undecodable }
-    output.append(UInt8(ascii: "\""))
-    if let prefix { output.append(prefix) }
-    string.withUnsafeBytes { bytes in
-      bytes.withMemoryRebound(to: UInt8.self) { output.append(escaping: $0) }
-    }
-    output.append(UInt8(ascii: "\""))
-  }
-
-  private static func isUTF8(_ bytes: RawSpan) -> Bool {
-    bytes.withUnsafeBytes { bytes in
-      bytes.withMemoryRebound(to: UInt8.self) { (try? UTF8Span(validating: $0.span)) != nil }
-    }
+    let left = byteLimit - output.count
+    guard string.byteCount <= left else { throw .tooLarge }
+    guard string.isUTF8 else { throw .undecodable }
+    guard output.append(string: string, prefix: prefix, within: left) else { throw .tooLarge }
   }
 
   private mutating func append(binary: RawSpan) throws(MsgpackProblem) {
@@ -173,9 +163,11 @@ struct MsgpackText: ~Copyable {
 
   private mutating func append(instant: ISOInstant?) throws(MsgpackProblem) {
     guard let instant else { throw .undecodable }
-    output.append(UInt8(ascii: "\""))
-    output.append(contentsOf: instant.text.utf8)
-    output.append(UInt8(ascii: "\""))
+    output.append(room: ISOInstant.room + 2) { writer in
+      writer.put("\"")
+      instant.write(to: &writer)
+      writer.put("\"")
+    }
   }
 
   private static func number(_ data: RawSpan, _ range: Range<Int>) -> UInt64 {

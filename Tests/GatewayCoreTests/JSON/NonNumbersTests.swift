@@ -16,6 +16,13 @@ struct NonNumbersTests {
     #expect(found.map { String(decoding: $0, as: UTF8.self) } == expected)
   }
 
+  @Test func aTextOfNothingElseIsReplacedToItsEnd() {
+    let text = String(repeating: "NaN", count: 1_000) + "-Infinity\"NaN\\\"NaN"
+    let expected = String(repeating: "null", count: 1_001) + "\"NaN\\\"NaN"
+    let found = NonNumbers.replaced(in: Array(text.utf8).span.bytes)
+    #expect(found.map { String(decoding: $0, as: UTF8.self) } == expected)
+  }
+
   @Test func whatStandsBeforeTheStartStays() {
     let found = NonNumbers.replaced(in: Array("NaN[NaN]".utf8).span.bytes, from: 3)
     #expect(found.map { String(decoding: $0, as: UTF8.self) } == "NaN[null]")

@@ -91,6 +91,19 @@ func whatEndsTooEarlyIsMalformed(bytes: String) {
   #expect(text([0xdc, 0x01, 0x00] + [UInt8](repeating: 0xc0, count: 256), limit: 100) == "tooLarge")
 }
 
+@Test func aStringWhoseEscapesAreTooLongIsNotWritten() {
+  let controls: [UInt8] = [0xd9, 40] + [UInt8](repeating: 1, count: 40)
+  #expect(text(controls, limit: 242).utf8.count == 242)
+  #expect(text(controls, limit: 241) == "tooLarge")
+  #expect(text([0x81] + controls + [0], limit: 241) == "tooLarge")
+  var written = MsgpackText(reserving: 0, binaryLimit: 0, byteLimit: 241)
+  var at = 0
+  do throws(MsgpackProblem) { try written.append(controls.span.bytes, &at, depth: 1) } catch {
+    #expect(error == .tooLarge)
+  }
+  #expect(written.count == 0)
+}
+
 @Test func nestingCostsNoStackWhileItIsSkipped() {
   var bytes = [UInt8](repeating: 0x91, count: 1_000_000)
   bytes.append(0xc0)
@@ -111,6 +124,30 @@ func whatEndsTooEarlyIsMalformed(bytes: String) {
   ] as [(Int64, String)])
 func datesReadAsJavaScriptWritesThem(milliseconds: Int64, text: String) {
   #expect(ISOInstant(milliseconds: milliseconds)?.text == text)
+}
+
+/// The date as a calendar has it that counts day by day.
+@Test func everyDayFollowsTheOneBefore() {
+  var (year, month, day) = (1_896, 1, 1)
+  for number in -27_028..<60_000 {
+    let digits = [year, month, day].map { $0 < 10 ? "0\($0)" : "\($0)" }.joined(separator: "-")
+    #expect(ISOInstant(seconds: Int64(number) * 86_400 + 86_399)?.text == "\(digits)T23:59:59.000Z")
+    let isLeap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0)
+    let days = [31, isLeap ? 29 : 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31][month - 1]
+    (day, month) = day < days ? (day + 1, month) : (1, month + 1)
+    if month == 13 { (month, year) = (1, year + 1) }
+  }
+}
+
+@Test func everyFractionHasItsDigits() {
+  for (nanoseconds, text) in [
+    (0, "000"), (1_000_000, "001"), (999_000_000, "999"), (1, "000000001"), (1_001, "000001001"),
+    (123_456_789, "123456789"), (999_999_999, "999999999"), (500_000_010, "500000010"),
+  ] {
+    #expect(ISOInstant(seconds: 3_723, nanoseconds: nanoseconds)?.text == "1970-01-01T01:02:03.\(text)Z")
+    let last = ISOInstant(seconds: 8_640_000_000_000, nanoseconds: nanoseconds)?.text
+    #expect(last == "+275760-09-13T00:00:00.\(text)Z")
+  }
 }
 
 @Test func markedMapsWithinMarkedMapsCostNoMoreThanTheirContent() {

@@ -83,7 +83,7 @@ enum SocketIOMessage {
     _ name: String?, args: RawSpan, arePlain: Bool = false, attachmentLimit: Int, parser: ParserName
   ) throws(MessageProblem) -> PreparedMessage {
     guard let elements = elements(args) else { throw .invalid("args must be an array") }
-    if let name, arePlain, parser == .json, ![UInt8].escapes(anyOf: name.utf8Span.span.bytes) {
+    if let name, arePlain, parser == .json, !JSONEscapes.areNeeded(by: name.utf8Span.span.bytes) {
       return PreparedMessage(event: name, body: plain(name.utf8Span.span.bytes, args.extracting(elements)))
     }
     var body: [UInt8] = []

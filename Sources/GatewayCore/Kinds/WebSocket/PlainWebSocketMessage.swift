@@ -41,19 +41,27 @@ enum PlainWebSocketMessage {
     return nil
   }
 
-  /// Hands on the argument that a text of the server is. False: it is JSON that cannot be shown, as it is nested too
-  /// deeply.
-  static func withArgument(_ text: RawSpan, _ body: (RawSpan) -> Void) -> Bool {
+  /// What became of a text of the server.
+  enum Shown: Equatable {
+    case argument
+    /// It is a string of so many bytes, which is longer than a line and was not written.
+    case tooLong(Int)
+    /// It is JSON that cannot be shown, as it is nested too deeply.
+    case tooDeep
+  }
+
+  /// Hands on the argument that a text of the server is, where that is no string of more than `limit` bytes.
+  static func withArgument(_ text: RawSpan, limit: Int, _ body: (RawSpan) -> Void) -> Shown {
     do {
       LocalForm.withPlain(fromServer: text, try JSONScanner.validate(text), body)
-      return true
+      return .argument
     } catch {
-      if case .depth = error { return false }
+      if case .depth = error { return .tooDeep }
     }
-    var writer = JSONWriter(reserving: text.byteCount + 16)
-    text.withUnsafeBytes { writer.string(String(decoding: $0, as: UTF8.self)) }
-    body(writer.bytes.span.bytes)
-    return true
+    var argument: [UInt8] = []
+    guard argument.append(string: text, within: limit) else { return .tooLong(JSONEscapes.count(text) + 2) }
+    body(argument.span.bytes)
+    return .argument
   }
 
   /// Hands on the argument that a binary message is.

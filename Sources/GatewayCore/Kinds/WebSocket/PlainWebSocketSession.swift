@@ -25,8 +25,11 @@ final class PlainWebSocketSession: DirectSession {
   func received(text: RawSpan) {
     if isTooLong(text.byteCount) { return }
     link.trace?.message(.incoming, "EVENT message (1 arg, \(text.byteCount) bytes)", payload: text)
-    let isShown = PlainWebSocketMessage.withArgument(text, deliver)
-    if !isShown { link.owner?.channel(link, dropped: DroppedEvent(.undecodable)) }
+    switch PlainWebSocketMessage.withArgument(text, limit: link.owner?.lineLimit ?? .max, deliver) {
+    case .argument: break
+    case .tooLong(let size): link.owner?.channel(link, receivedEvent: Self.name.span.bytes, tooLong: size, ack: nil)
+    case .tooDeep: link.owner?.channel(link, dropped: DroppedEvent(.undecodable))
+    }
   }
 
   func received(binary: RawSpan) {

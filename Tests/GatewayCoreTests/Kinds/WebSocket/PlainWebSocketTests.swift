@@ -37,6 +37,20 @@ import Testing
     #expect(connection.log.take() == [.dropped(.undecodable)])
   }
 
+  @Test func aTextWhoseEscapesFitIntoNoLineIsToldAndNotWritten() throws {
+    let connection = try rig.open(DirectRig.socket)
+    connection.log.lineLimit = 200
+    rig.transport.receive(String(repeating: "\u{1}", count: 33))
+    rig.transport.receive(String(repeating: "\u{1}", count: 34))
+    let longest = String(repeating: #"\u0001"#, count: 33)
+    #expect(connection.log.take() == [.event("\"message\"(\"\(longest)\")"), .tooLong(#""message" of 206 bytes"#)])
+    let controls = Array(repeating: UInt8(1), count: 1_000_000)
+    let shown = PlainWebSocketMessage.withArgument(controls.span.bytes, limit: 1 << 20) { _ in
+      Issue.record("it was written")
+    }
+    #expect(shown == .tooLong(6_000_002))
+  }
+
   @Test(arguments: [
     (#"["hello"]"#, "hello"), (#"["\"quoted\""]"#, #""quoted""#), ("[3]", "3"), ("[ {\"a\":1.50} ]", #"{"a":1.50}"#),
     (#"["\u00e9\n"]"#, "é\n"), (#"[{"$$bin":"x"}]"#, #"{"$bin":"x"}"#), ("[null]", "null"), (#"[""]"#, ""),
