@@ -65,19 +65,29 @@ public enum Base64 {
         }
       }
     }
-    guard output.count == last / 4 * 3 else { return nil }
-    return appendLast(text, last, letters, to: &output) ? output : nil
+    guard output.count == last / 4 * 3, let (group, count) = lastGroup(text, last, letters) else { return nil }
+    for shift in [16, 8, 0].prefix(count) { output.append(UInt8(truncatingIfNeeded: group >> UInt32(shift))) }
+    return output
   }
 
-  /// The last four letters, which may be padded.
-  private static func appendLast(_ text: RawSpan, _ at: Int, _ letters: Span<UInt8>, to output: inout [UInt8]) -> Bool {
+  /// Whether `decode` finds data in it.
+  static func isEncoded(_ text: RawSpan) -> Bool {
+    guard text.byteCount % 4 == 0 else { return false }
+    guard text.byteCount > 0 else { return true }
+    let last = text.byteCount - 4
+    let letters = letters.span
+    var seen: UInt8 = 0
+    for at in 0..<last { seen |= letters[Int(JSONScanner.byte(text, at))] }
+    return seen & 0xc0 == 0 && lastGroup(text, last, letters) != nil
+  }
+
+  /// The bits of the last four letters, which may be padded, and how many bytes of data they are.
+  private static func lastGroup(_ text: RawSpan, _ at: Int, _ letters: Span<UInt8>) -> (bits: UInt32, count: Int)? {
     var count = 4
     if JSONScanner.byte(text, at &+ 3) == padding { count = JSONScanner.byte(text, at &+ 2) == padding ? 2 : 3 }
-    guard let group = group(text, at, letters: count, letters) else { return false }
+    guard let group = group(text, at, letters: count, letters) else { return nil }
     let unused: UInt32 = count == 2 ? 0xffff : count == 3 ? 0xff : 0
-    guard group & unused == 0 else { return false }
-    for shift in [16, 8, 0].prefix(count - 1) { output.append(UInt8(truncatingIfNeeded: group >> UInt32(shift))) }
-    return true
+    return group & unused == 0 ? (group, count - 1) : nil
   }
 
   /// Twenty-four bits from the first `letters` of four letters, the missing ones zero.

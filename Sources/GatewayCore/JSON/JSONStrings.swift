@@ -241,16 +241,33 @@ extension JSONScanner {
     return String(shortening: front.span.bytes, to: limit)
   }
 
-  /// Whether a scanned value is a string that means this text, however it is escaped.
+  /// The next character of a string, as it stands or escaped, if it is one of ASCII; steps behind it. `end` is where the
+  /// closing quote stands. Nil for any other character, and there.
+  @inline(__always)
+  static func character(_ text: RawSpan, _ at: inout Int, end: Int) -> UInt8? {
+    guard at < end else { return nil }
+    let next = byte(text, at)
+    at &+= 1
+    guard next == UInt8(ascii: "\\") else { return next < 0x80 ? next : nil }
+    guard let scalar = decodeEscape(text, &at, end: end), scalar.isASCII else { return nil }
+    return UInt8(truncatingIfNeeded: scalar.value)
+  }
+
+  /// Whether a scanned value is a string that means this text of ASCII, however it is escaped.
   static func stringEquals(_ text: RawSpan, _ range: Range<Int>, _ expected: StaticString) -> Bool {
     guard byte(text, range.lowerBound) == UInt8(ascii: "\"") else { return false }
     let inside = inside(text, range)
     let count = expected.utf8CodeUnitCount
     if inside.count == count { return bytesEqual(text, inside.lowerBound, expected) }
-    // An escape stands for fewer bytes than it has, and has six at most for one: whatever else is long is not decoded.
-    guard inside.count > count, inside.count <= 6 * count, hasEscape(text, inside) else { return false }
-    let decoded = decodeBytes(text, range)
-    return expected.withUTF8Buffer { decoded.wellFormed && $0.elementsEqual(decoded.bytes) }
+    // An escape stands for fewer bytes than it has, and has six at most for one: whatever else is long is not looked at.
+    guard inside.count > count, inside.count <= 6 * count else { return false }
+    return expected.withUTF8Buffer { expected in
+      var at = inside.lowerBound
+      for letter in expected {
+        guard character(text, &at, end: inside.upperBound) == letter else { return false }
+      }
+      return at == inside.upperBound
+    }
   }
 
   /// Whether a stretch of text contains a backslash.

@@ -165,19 +165,25 @@ enum LocalForm {
 
   /// What stands in the base64 of a `$bin` object.
   static func attachment(_ text: RawSpan, _ object: MarkedObject) throws(MessageProblem) -> [UInt8] {
-    var at = object.value
-    guard object.keyCount == 1, let range = try? JSONScanner.scanString(text, &at) else {
-      throw .invalid(#"the value of "$bin" must be a string of base64"#)
-    }
+    let range = try binaryString(text, object)
     // Nearly always it stands there without escapes, and need not be copied.
     let inside = JSONScanner.inside(text, range)
     if let bytes = Base64.decode(text.extracting(inside)) { return bytes }
     let encoded = JSONScanner.decodeBytes(text, range).bytes
-    guard encoded.count < inside.count, let bytes = Base64.decode(encoded.span.bytes) else {
-      throw .invalid(#"the value of "$bin" is not canonical base64 with padding"#)
-    }
+    guard encoded.count < inside.count, let bytes = Base64.decode(encoded.span.bytes) else { throw noBase64 }
     return bytes
   }
+
+  /// Where the string of a `$bin` object stands, with its quotes.
+  static func binaryString(_ text: RawSpan, _ object: MarkedObject) throws(MessageProblem) -> Range<Int> {
+    var at = object.value
+    guard object.keyCount == 1, let range = try? JSONScanner.scanString(text, &at) else {
+      throw .invalid(#"the value of "$bin" must be a string of base64"#)
+    }
+    return range
+  }
+
+  static let noBase64 = MessageProblem.invalid(#"the value of "$bin" is not canonical base64 with padding"#)
 
   /// The first character of a key that begins with `$`.
   static func firstDollar(_ text: RawSpan, _ key: Int) -> Range<Int> {

@@ -75,10 +75,17 @@ struct MarkedObject: Equatable, Sendable {
     let first = JSONScanner.byte(text, key.lowerBound + 1)
     guard first == UInt8(ascii: "$") || first == UInt8(ascii: "\\") else { return 0 }
     if key.count == 6, JSONScanner.bytesEqual(text, key.lowerBound + 1, "$bin") { return 1 }
-    guard key.count > 6 else { return 0 }
-    let decoded = JSONScanner.decodeBytes(text, key).bytes
-    let count = decoded.prefix { $0 == UInt8(ascii: "$") }.count
-    return decoded[count...].elementsEqual("bin".utf8) ? count : 0
+    var (at, count) = (key.lowerBound + 1, 0)
+    let end = key.upperBound - 1
+    var letter = JSONScanner.character(text, &at, end: end)
+    while letter == UInt8(ascii: "$") {
+      count += 1
+      letter = JSONScanner.character(text, &at, end: end)
+    }
+    guard letter == UInt8(ascii: "b"), JSONScanner.character(text, &at, end: end) == UInt8(ascii: "i"),
+      JSONScanner.character(text, &at, end: end) == UInt8(ascii: "n"), at == end
+    else { return 0 }
+    return count
   }
 
   /// Calls `body` for each marked object within validated text, at its closing brace: an inner object before the one

@@ -1,43 +1,63 @@
 /// Changes to a text that are collected in any order and applied in one pass.
 struct PayloadEdits {
-  /// In eight bytes, because a message of a megabyte may need a hundred thousand.
-  private struct Edit {
-    let start: UInt32
-    /// 0 where a dollar comes in; with the highest bit how many bytes go; otherwise which replacement it is, from 1 on.
-    let change: UInt32
+  /// A text that comes in.
+  enum Insertion: UInt32 {
+    case nothing, dollar
+    /// Around base64 in the local form.
+    case binaryBegins, binaryEnds
+    /// Around base64 in WAMP's form.
+    case zeroBegins, zeroEnds
 
-    static let removal: UInt32 = 1 << 31
-
-    var isReplacement: Bool { change != 0 && change < Self.removal }
+    @inline(__always)
+    var text: StaticString {
+      switch self {
+      case .nothing: ""
+      case .dollar: "$"
+      case .binaryBegins: #"{"$bin":""#
+      case .binaryEnds: #""}"#
+      case .zeroBegins: #""\u0000"#
+      case .zeroEnds: "\""
+      }
+    }
   }
 
-  /// What a longer text stands instead of: how many bytes, and its number.
-  private typealias Replacement = (count: UInt32, number: UInt32)
+  /// In twelve bytes, because a message of a megabyte may need two hundred thousand.
+  private struct Edit {
+    let start: UInt32
+    /// How many bytes go.
+    let count: UInt32
+    /// Which insertion takes their place, or, with the highest bit, the number of a replacement.
+    let change: UInt32
+
+    static let replacement: UInt32 = 1 << 31
+
+    var isReplacement: Bool { change >= Self.replacement }
+    @inline(__always)
+    var text: StaticString { (Insertion(rawValue: change) ?? .nothing).text }
+  }
 
   private var edits: [Edit] = []
-  private var replacements: [Replacement] = []
   private var isSorted = true
-  /// As many as the text may need: each stands for a key and its value.
+  /// As many as the text may need: the shortest binary value needs two.
   private let limit: Int
   /// With more than so many there is room for `limit` at once. Memory that is not written to costs nothing, and a list
   /// that grows by doubling writes to twice as much.
   private static let few = 1_024
 
   /// Of a text's part.
-  init(in range: Range<Int>) { limit = range.count / #""$bin":0,"#.utf8.count + 1 }
+  init(in range: Range<Int>) { limit = 2 * range.count / #""\u0000","#.utf8.count + 2 }
 
-  mutating func insertDollar(at offset: Int) { add(offset, 0) }
+  mutating func insertDollar(at offset: Int) { replace(offset..<offset, by: .dollar) }
 
-  mutating func remove(_ range: Range<Int>) { add(range.lowerBound, Edit.removal | UInt32(range.count)) }
+  mutating func remove(_ range: Range<Int>) { replace(range, by: .nothing) }
+
+  mutating func replace(_ range: Range<Int>, by insertion: Insertion) { add(range, insertion.rawValue) }
 
   /// Changes within a replaced range are dropped.
-  mutating func replace(_ range: Range<Int>, number: Int) {
-    replacements.append((UInt32(range.count), UInt32(number)))
-    add(range.lowerBound, UInt32(replacements.count))
-  }
+  mutating func replace(_ range: Range<Int>, number: Int) { add(range, Edit.replacement | UInt32(number)) }
 
-  private mutating func add(_ start: Int, _ change: UInt32) {
-    let edit = Edit(start: UInt32(start), change: change)
+  private mutating func add(_ range: Range<Int>, _ change: UInt32) {
+    let edit = Edit(start: UInt32(range.lowerBound), count: UInt32(range.count), change: change)
     if let last = edits.last, last.start > edit.start { isSorted = false }
     if edits.count == Self.few { edits.reserveCapacity(max(limit, 2 * Self.few)) }
     edits.append(edit)
@@ -59,9 +79,8 @@ struct PayloadEdits {
         next += 1
         guard Int(edit.start) >= at else { continue }
         output.append(text.extracting(at..<Int(edit.start)))
-        let (count, number) = replacements[Int(edit.change) - 1]
-        at = Int(edit.start) + Int(count)
-        replacement(Int(number), &output)
+        at = Int(edit.start) + Int(edit.count)
+        replacement(Int(edit.change ^ Edit.replacement), &output)
         continue
       }
       let end = edits[next...].firstIndex(where: \.isReplacement) ?? edits.count
@@ -75,12 +94,13 @@ struct PayloadEdits {
   /// once for all of them.
   private static func write(_ edits: ArraySlice<Edit>, of text: RawSpan, _ at: inout Int, into output: inout [UInt8]) {
     guard let last = edits.last else { return }
-    let room = max(0, Int(last.start) - at) + edits.count
+    var room = max(0, Int(last.start) - at)
+    for edit in edits { room += edit.text.utf8CodeUnitCount }
     output.append(room: room) { writer in
       for edit in edits where Int(edit.start) >= at {
         writer.put(text.extracting(at..<Int(edit.start)))
-        at = Int(edit.start)
-        if edit.change == 0 { writer.put("$") } else { at += Int(edit.change ^ Edit.removal) }
+        writer.put(edit.text)
+        at = Int(edit.start) + Int(edit.count)
       }
     }
   }

@@ -8,7 +8,12 @@ private func encode(_ data: [UInt8]) -> String {
   return String(decoding: output, as: UTF8.self)
 }
 
-private func decode(_ text: [UInt8]) -> [UInt8]? { Base64.decode(text.span.bytes) }
+/// With a look at whether the text is judged in place as it is decoded.
+private func decode(_ text: [UInt8]) -> [UInt8]? {
+  let data = Base64.decode(text.span.bytes)
+  #expect(Base64.isEncoded(text.span.bytes) == (data != nil))
+  return data
+}
 
 private func decode(_ text: String) -> [UInt8]? { decode(Array(text.utf8)) }
 

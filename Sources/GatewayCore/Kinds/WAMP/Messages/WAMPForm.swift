@@ -8,21 +8,21 @@ enum WAMPForm {
       return output.append(text.extracting(range))
     }
     var edits = PayloadEdits(in: range)
-    var binaries: [[UInt8]] = []
+    var unescaped = Unescaped()
     MarkedObject.forEach(in: text, range) { object in
       if object.dollars != nil { object.forEachKey { edits.insertDollar(at: $0 + 1) } }
     }
-    forEachBinary(in: text, range) { string in
-      let encoded = Array(JSONScanner.decodeBytes(text, string).bytes.dropFirst())
-      guard Base64.decode(encoded.span.bytes) != nil else { return }
-      edits.replace(string, number: binaries.count)
-      binaries.append(encoded)
+    forEachBinary(in: text, range) { string, encoded in
+      if Base64.isEncoded(text.extracting(encoded)) {
+        edits.replace(string.lowerBound..<encoded.lowerBound, by: .binaryBegins)
+        edits.replace(encoded.upperBound..<string.upperBound, by: .binaryEnds)
+      } else if let number = unescaped.append(text, encoded) {
+        edits.replace(string, number: number)
+      }
     }
     let start = output.count
     edits.apply(to: text, range, into: &output) { number, output in
-      output.append(#"{"$bin":""#)
-      output += binaries[number]
-      output.append(#""}"#)
+      unescaped.write(number, between: .binaryBegins, .binaryEnds, to: &output)
     }
     LocalForm.joinLines(of: text, range, in: &output, from: start)
   }
@@ -36,27 +36,31 @@ enum WAMPForm {
       return output.append(text.extracting(range))
     }
     var edits = PayloadEdits(in: range)
-    var binaries: [[UInt8]] = []
+    var unescaped = Unescaped()
     try MarkedObject.forEach(in: text, range) { object throws(MessageProblem) in
       switch object.dollars {
       case nil: break
       case 1:
-        edits.replace(object.range, number: binaries.count)
-        binaries.append(try LocalForm.attachment(text, object))
+        let encoded = JSONScanner.inside(text, try LocalForm.binaryString(text, object))
+        if Base64.isEncoded(text.extracting(encoded)) {
+          edits.replace(object.range.lowerBound..<encoded.lowerBound, by: .zeroBegins)
+          edits.replace(encoded.upperBound..<object.range.upperBound, by: .zeroEnds)
+        } else if let number = unescaped.append(text, encoded) {
+          edits.replace(object.range, number: number)
+        } else {
+          throw LocalForm.noBase64
+        }
       default:
         object.forEachKey { edits.remove(LocalForm.firstDollar(text, $0)) }
       }
     }
     var imitatesBinary = false
-    forEachBinary(in: text, range) { _ in imitatesBinary = true }
+    forEachBinary(in: text, range) { _, _ in imitatesBinary = true }
     guard !imitatesBinary else {
       throw .invalid(#"in WAMP a string that begins with U+0000 means binary data; write it as {"$bin":"<base64>"}"#)
     }
     edits.apply(to: text, range, into: &output) { number, output in
-      output.append(#""\u0000"#)
-      let data = binaries[number]
-      Base64.encode(data.span.bytes, into: &output)
-      output.append(UInt8(ascii: "\""))
+      unescaped.write(number, between: .zeroBegins, .zeroEnds, to: &output)
     }
   }
 
@@ -91,8 +95,13 @@ enum WAMPForm {
     at > 0 && JSONScanner.byte(text, at - 1) == UInt8(ascii: "\"") && JSONScanner.bytesEqual(text, at, #"\u0000"#)
   }
 
-  /// Calls `body` for each string, with its quotes, that begins with U+0000 and is no key, in validated text.
-  private static func forEachBinary(in text: RawSpan, _ range: Range<Int>, _ body: (Range<Int>) -> Void) {
+  /// Calls `body` for each string, with its quotes, that begins with U+0000 and is no key, in validated text, and for
+  /// what stands in it behind that.
+  private static func forEachBinary(
+    in text: RawSpan, _ range: Range<Int>, _ body: (_ string: Range<Int>, _ encoded: Range<Int>) -> Void
+  ) {
+    // U+0000 has one spelling, which begins with a backslash.
+    guard JSONScanner.hasEscape(text, range) else { return }
     var at = range.lowerBound
     while at < range.upperBound {
       guard JSONScanner.byte(text, at) == UInt8(ascii: "\"") else {
@@ -101,8 +110,49 @@ enum WAMPForm {
       }
       let string = at..<MarkedObject.endOfString(text, at, range.upperBound)
       at = string.upperBound
+      guard string.count >= beginning + 1, beginsBinary(text, string.lowerBound + 1) else { continue }
       JSONScanner.skipWhitespace(text, &at)
-      if beginsBinary(text, string.lowerBound + 1), JSONScanner.byte(text, at) != UInt8(ascii: ":") { body(string) }
+      guard JSONScanner.byte(text, at) != UInt8(ascii: ":") else { continue }
+      body(string, string.lowerBound + beginning..<string.upperBound - 1)
+    }
+  }
+
+  /// A quote and U+0000, in bytes.
+  private static let beginning = 7
+
+  /// Base64 that is escaped in a text, as hardly any is, in one piece of memory.
+  private struct Unescaped {
+    private var letters: [UInt8] = []
+    private var ranges: [Range<Int>] = []
+
+    /// Takes what stands there in a string, and gives it a number. Nil where it means no base64.
+    mutating func append(_ text: RawSpan, _ encoded: Range<Int>) -> Int? {
+      guard JSONScanner.hasEscape(text, encoded) else { return nil }
+      let start = letters.count
+      guard read(text, encoded), Base64.isEncoded(letters.span.bytes.extracting(start..<letters.count)) else {
+        letters.removeLast(letters.count - start)
+        return nil
+      }
+      ranges.append(start..<letters.count)
+      return ranges.count - 1
+    }
+
+    /// Up to the first character that is none of ASCII; whether there is none.
+    private mutating func read(_ text: RawSpan, _ encoded: Range<Int>) -> Bool {
+      var at = encoded.lowerBound
+      while at < encoded.upperBound {
+        guard let letter = JSONScanner.character(text, &at, end: encoded.upperBound) else { return false }
+        letters.append(letter)
+      }
+      return true
+    }
+
+    func write(
+      _ number: Int, between begin: PayloadEdits.Insertion, _ end: PayloadEdits.Insertion, to output: inout [UInt8]
+    ) {
+      output.append(begin.text)
+      output.append(letters.span.bytes.extracting(ranges[number]))
+      output.append(end.text)
     }
   }
 }
