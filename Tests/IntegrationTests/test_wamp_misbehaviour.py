@@ -134,7 +134,7 @@ WITHIN = {
     "too many elements": ("[36,70,1,{},[],{},1]", "malformed EVENT"),
     "an array of nothing": ("[]", "no WAMP message"),
     "nonsense": ("nonsense", "no JSON"),
-    "deep nesting": ("[36,70,1,{}," + "[" * 100 + "]" * 100 + "]", "no JSON"),
+    "deep nesting that is no JSON": ("[36,70,1,{}," + "[" * 100 + "]" * 99 + "}]", "no JSON"),
     "a revocation of nothing": ('[35,0,{"subscription":4711}]', "UNSUBSCRIBED for the unknown subscription 4711"),
     "a revocation without id": ("[35,0,{}]", "malformed UNSUBSCRIBED"),
 }
@@ -155,6 +155,16 @@ async def test_a_violation_ends_the_session_and_the_next_one_begins(daemons, rou
     session = await router.serve(71)
     await session.send(EVENT, 71, 1, {}, ["again"])
     assert (await client.event())["args"] == ["again"]
+
+
+async def test_an_event_nested_too_deeply_is_a_gap_and_the_session_stays(daemons, router):
+    daemon = await daemons()
+    client = await subscriber(daemon, router)
+    session = await router.serve()
+    await session.raw("[36,70,1,{}," + "[" * 100 + "]" * 100 + "]", "[36,70,2,{},[" + "[" * 61 + "]" * 61 + "]]")
+    gap = (await client.note("gap"))[1]
+    assert gap["reason"] == "undecodable" and gap["count"] == 1
+    assert json.dumps((await client.event())["args"][0]) == "[" * 61 + "]" * 61
 
 
 async def test_a_binary_message_is_a_violation(daemons, router):

@@ -48,9 +48,14 @@ struct JSONProgress: Equatable, Sendable {
   private var place = Place.value
   private var at: Int
   private var level = 0
-  /// One bit for each open container, the innermost lowest: set for an object.
+  /// One bit for each open container, the innermost lowest: set for an object. Of each 64 levels the bits of those
+  /// further out are in `outer`.
   private var objects: UInt64 = 0
+  private var outer: [UInt64] = []
   private let depth: Int
+  private let takesDeeper: Bool
+  /// It was nested more deeply than `depth` says.
+  private(set) var isTooDeep = false
   private let takesNonNumbers: Bool
   /// Some were there, so that the value is no JSON.
   private(set) var hasNonNumbers = false
@@ -59,11 +64,14 @@ struct JSONProgress: Equatable, Sendable {
   private static let margin = 8
 
   /// The value's first byte stands at `start`; `depth` is the number of levels that it may have, `elements` how many of
-  /// its elements are remembered, `nonNumbers` whether those are taken for numbers.
+  /// its elements are remembered, `nonNumbers` whether those are taken for numbers, `takesDeeper` whether a value with
+  /// more levels is looked at to its end all the same, which takes a bit for each.
   init(
-    from start: Int, depth: Int = JSONScanner.depthLimit, elements: Int = 0, nonNumbers: Bool = false
+    from start: Int, depth: Int = JSONScanner.depthLimit, elements: Int = 0, nonNumbers: Bool = false,
+    takesDeeper: Bool = false
   ) {
     takesNonNumbers = nonNumbers
+    self.takesDeeper = takesDeeper
     at = start
     elementLimit = elements
     self.depth = min(depth, JSONScanner.depthLimit)
@@ -141,11 +149,16 @@ struct JSONProgress: Equatable, Sendable {
     at &+= 1
     level &-= 1
     objects &>>= 1
+    if level & 63 == 0, let bits = outer.popLast() { objects = bits }
     place = .behindValue
   }
 
   private mutating func open(object: Bool) throws(JSONError) {
-    guard level < depth else { throw .depth(at: at) }
+    if level >= depth {
+      guard takesDeeper else { throw .depth(at: at) }
+      isTooDeep = true
+    }
+    if level & 63 == 0, level > 0 { outer.append(objects) }
     at &+= 1
     level &+= 1
     objects = objects &<< 1 | (object ? 1 : 0)

@@ -13,9 +13,10 @@ struct LongText {
   static let wordLimit = 64 << 10
 
   /// The value begins at `start`, white space before it not counted. `depth` is the number of levels that it may have,
-  /// `elements` how many of its elements are remembered.
-  init(from start: Int, depth: Int = JSONScanner.depthLimit, elements: Int) {
-    progress = JSONProgress(from: start, depth: depth, elements: elements, nonNumbers: true)
+  /// `elements` how many of its elements are remembered. `takesDeeper`: a value with more levels has an outline too.
+  init(from start: Int, depth: Int = JSONScanner.depthLimit, elements: Int, takesDeeper: Bool = false) {
+    progress = JSONProgress(
+      from: start, depth: depth, elements: elements, nonNumbers: true, takesDeeper: takesDeeper)
     looked = start
   }
 
@@ -47,7 +48,7 @@ struct LongText {
       guard !progress.hasNonNumbers || text.byteCount > NonNumbers.limit else { throw .syntax(at: progress.valueStart) }
       return Outline(
         range: progress.valueStart..<end, elements: progress.elements, count: progress.elementCount,
-        elementsEnd: progress.elementsEnd, hasNonNumbers: progress.hasNonNumbers)
+        elementsEnd: progress.elementsEnd, hasNonNumbers: progress.hasNonNumbers, isTooDeep: progress.isTooDeep)
     case .broken(let error): throw error
     case nil: throw .syntax(at: text.byteCount)
     }
@@ -65,5 +66,7 @@ struct LongText {
     var elementsEnd: Int
     /// It holds `NonNumbers`: where its parts stand is right, but it is no JSON and must not be handed on.
     var hasNonNumbers = false
+    /// It is nested more deeply than it may be, and must not be handed on.
+    var isTooDeep = false
   }
 }

@@ -76,6 +76,31 @@ import Testing
     }
   }
 
+  /// Also where the levels have more than one word of bits.
+  @Test(arguments: [3, 4, 63, 64, 65, 66, 127, 128, 129, 200])
+  func theElementsOfATextThatIsTooDeepAreFoundWhereThatIsAskedFor(_ levels: Int) throws {
+    let open = (1..<levels).map { $0.isMultiple(of: 3) ? "{\"a\":" : "[" }
+    let close = (1..<levels).reversed().map { $0.isMultiple(of: 3) ? "}" : "]" }
+    let deep = open.joined() + "1" + close.joined()
+    let text = "{\"x\":\(deep),\"y\":\(deep),\"id\":7}"
+    let bytes = Array(text.utf8)
+    for size in [1, 7, bytes.count] {
+      var long = LongText(from: 0, depth: 3, elements: 4, takesDeeper: true)
+      for end in stride(from: size, to: bytes.count, by: size) { long.advance(bytes.span.bytes.extracting(0..<end)) }
+      long.advance(bytes.span.bytes, isWhole: true)
+      let known = try long.outline(bytes.span.bytes)
+      #expect(known.isTooDeep == (levels > 3))
+      #expect(known.elements.map(\.value.lowerBound) == [5, 5 + deep.utf8.count + 5, bytes.count - 2])
+      #expect(known.range == 0..<bytes.count)
+    }
+    var wrong = bytes
+    let firstClose = 5 + open.joined().utf8.count + 1
+    wrong[firstClose] ^= UInt8(ascii: "]") ^ UInt8(ascii: "}")
+    var long = LongText(from: 0, depth: 3, elements: 4, takesDeeper: true)
+    long.advance(wrong.span.bytes, isWhole: true)
+    #expect(throws: JSONError.syntax(at: firstClose)) { try long.outline(wrong.span.bytes) }
+  }
+
   @Test(arguments: ["[1] x", "[1]]", "[1", "{\"a\" 1}"])
   func aLongTextThatIsNotOneValueIsBroken(_ text: String) {
     let bytes = Array(text.utf8)

@@ -98,7 +98,10 @@ final class WAMPScene: WAMPBearer {
       "event \(Self.text(name)) [\(Self.text(arguments))]\(Self.suffix(keywords))\(ack.map { " ack \($0)" } ?? "")")
   }
 
-  func dropped(_ reason: GapReason) { told.append("dropped \(reason.rawValue)") }
+  func dropped(_ event: DroppedEvent) {
+    let name = event.name.map { " " + String(decoding: $0, as: UTF8.self) } ?? ""
+    told.append("dropped \(event.reason.rawValue)\(name)\(event.ack.map { " ack \($0)" } ?? "")")
+  }
 
   func acknowledged(_ ack: UInt64, _ arguments: RawSpan, _ keywords: RawSpan?) {
     told.append("acknowledged \(ack) [\(Self.text(arguments))]\(Self.suffix(keywords))")
@@ -117,6 +120,8 @@ final class WAMPScene: WAMPBearer {
   func answered(_ ack: UInt64, tooLong size: Int, isPart: Bool) {
     told.append("\(isPart ? "progressed" : "acknowledged") \(ack) of \(size) bytes")
   }
+
+  func answeredUnreadably(_ ack: UInt64) { told.append("unreadable \(ack)") }
 
   func failed(_ ack: UInt64, _ error: RemoteError) {
     let keywords = error.answer.kwargs.map { " " + String(decoding: $0, as: UTF8.self) } ?? ""

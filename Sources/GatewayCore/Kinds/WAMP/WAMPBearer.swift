@@ -15,13 +15,14 @@ protocol WAMPBearer: AnyObject {
   /// An event or, with `ack`, an invocation. `name` is a JSON string, `arguments` are in the local form, without
   /// brackets.
   func event(_ name: RawSpan, _ arguments: RawSpan, _ keywords: RawSpan?, ack: UInt64?)
-  func dropped(_ reason: GapReason)
+  func dropped(_ event: DroppedEvent)
   func acknowledged(_ ack: UInt64, _ arguments: RawSpan, _ keywords: RawSpan?)
   func progressed(_ ack: UInt64, _ arguments: RawSpan, _ keywords: RawSpan?)
   /// As in `UpstreamChannelOwner`: what is longer than a line.
   var lineLimit: Int { get }
   func event(_ name: RawSpan, tooLong size: Int, ack: UInt64?)
   func answered(_ ack: UInt64, tooLong size: Int, isPart: Bool)
+  func answeredUnreadably(_ ack: UInt64)
   func failed(_ ack: UInt64, _ error: RemoteError)
   func withdrew(_ ack: UInt64)
   func answered(_ interest: Interest, _ refusal: UpstreamFailure?)

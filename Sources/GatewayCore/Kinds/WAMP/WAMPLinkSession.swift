@@ -100,7 +100,7 @@ final class WAMPLinkSession: DirectSession, WAMPBearer {
     link.owner?.channel(link, receivedEvent: name, arguments: arguments, kwargs: keywords, ack: ack)
   }
 
-  func dropped(_ reason: GapReason) { link.owner?.channel(link, dropped: DroppedEvent(reason)) }
+  func dropped(_ event: DroppedEvent) { link.owner?.channel(link, dropped: event) }
 
   func acknowledged(_ ack: UInt64, _ arguments: RawSpan, _ keywords: RawSpan?) {
     link.owner?.channel(link, acknowledged: ack, arguments: arguments, kwargs: keywords)
@@ -120,6 +120,7 @@ final class WAMPLinkSession: DirectSession, WAMPBearer {
     link.owner?.channel(link, answered: ack, tooLong: size, isPart: isPart)
   }
 
+  func answeredUnreadably(_ ack: UInt64) { link.owner?.channel(link, answeredUnreadably: ack) }
   func failed(_ ack: UInt64, _ error: RemoteError) { link.owner?.channel(link, failed: ack, error) }
   func withdrew(_ ack: UInt64) { link.owner?.channel(link, withdrew: ack) }
 

@@ -138,7 +138,7 @@ final class WAMPTraffic {
     if let name = WAMPDetails.rawString("topic", in: text, details) {
       tell(text.extracting(name), text, payload, ack: nil)
     } else {
-      sender.bearer?.dropped(.undecodable)
+      sender.bearer?.dropped(DroppedEvent(.undecodable))
     }
   }
 
@@ -165,9 +165,12 @@ final class WAMPTraffic {
       sender.bearer?.event(name, tooLong: size, ack: ack)
       return
     }
-    Self.withLocal(text, payload) { arguments, keywords in
+    let isShown = Self.withLocal(text, payload) { arguments, keywords in
       sender.bearer?.event(name, arguments, keywords, ack: ack)
     }
+    guard !isShown else { return }
+    let name = name.withUnsafeBytes { [UInt8]($0) }
+    sender.bearer?.dropped(DroppedEvent(.undecodable, name: name, ack: ack))
   }
 
   private func result(
@@ -179,13 +182,17 @@ final class WAMPTraffic {
       sender.bearer?.answered(ack, tooLong: size, isPart: isProgress)
       return
     }
-    Self.withLocal(text, payload) { arguments, keywords in
+    let isShown = Self.withLocal(text, payload) { arguments, keywords in
       if isProgress {
         sender.bearer?.progressed(ack, arguments, keywords)
       } else {
         sender.bearer?.acknowledged(ack, arguments, keywords)
       }
     }
+    guard !isShown else { return }
+    // Of a part the rest is nobody's any more.
+    forget(ack: ack, tellsRouter: true)
+    sender.bearer?.answeredUnreadably(ack)
   }
 
   /// ERROR.
@@ -200,9 +207,11 @@ final class WAMPTraffic {
         sender.bearer?.failed(ack, RemoteError(name, RemoteAnswer(tooLong: size)))
         return
       }
-      Self.withLocal(text, payload) { arguments, keywords in
+      let isShown = Self.withLocal(text, payload) { arguments, keywords in
         sender.bearer?.failed(ack, RemoteError(name, RemoteAnswer(arguments, kwargs: keywords)))
       }
+      // The server has declined all the same: its name for that is told.
+      if !isShown { sender.bearer?.failed(ack, RemoteError(name, .unreadable)) }
     case .subscribe, .unsubscribe:
       let why = WAMPFailure.refused(text, uri, payload)
       perform(try subscriptions.failed(request: request, type, why, &requests))
@@ -236,14 +245,22 @@ final class WAMPTraffic {
     return size
   }
 
-  /// The payload in the local form: the inside of the arguments, and the keywords where there are some.
-  private static func withLocal(_ text: RawSpan, _ payload: WAMPPayload, _ body: (RawSpan, RawSpan?) -> Void) {
+  /// The payload in the local form: the inside of the arguments, and the keywords where there are some. False: it is
+  /// nested too deeply to be shown.
+  private static func withLocal(
+    _ text: RawSpan, _ payload: WAMPPayload, _ body: (RawSpan, RawSpan?) -> Void
+  ) -> Bool {
+    guard !payload.isTooDeep else { return false }
     let inside = payload.arguments.flatMap { WAMPForm.inside(text, $0) } ?? 0..<0
-    WAMPForm.withLocal(text, inside) { arguments in
+    return WAMPForm.withLocal(text, inside, depth: LineDepth.argumentLimit) { arguments in
       guard let keywords = payload.keywords, WAMPForm.inside(text, keywords)?.isEmpty == false else {
-        return body(arguments, nil)
+        body(arguments, nil)
+        return true
       }
-      WAMPForm.withLocal(text, keywords) { body(arguments, $0) }
+      return WAMPForm.withLocal(text, keywords, depth: LineDepth.argumentLimit + 1) {
+        body(arguments, $0)
+        return true
+      }
     }
   }
 

@@ -141,6 +141,64 @@ private func answer(_ args: String, kwargs: String? = nil, error: String? = nil)
       ])
   }
 
+  /// An argument of so many levels, with `inside` in the innermost.
+  private func nested(_ levels: Int, _ inside: String = "") -> String {
+    String(repeating: "[", count: levels) + inside + String(repeating: "]", count: levels)
+  }
+
+  /// What a program can send comes back to it; what another publisher nests more deeply is a gap, and the session stays.
+  @Test(arguments: [0, 20])
+  func anEventNestedTooDeeplyIsAGapInItsSubscriptions(inPiecesOf size: Int) {
+    let scene = WAMPScene.joined()
+    scene.want("a.b")
+    scene.receive("[33,1,70]")
+    _ = scene.takeTold()
+    let events = [
+      "[\(nested(61))]", "[\(nested(62))]", #"[],{"k":\#(nested(61))}"#, #"[],{"k":\#(nested(62))}"#,
+      "[\(nested(1_000, "1"))]", "[7]",
+    ]
+    for (number, payload) in events.enumerated() {
+      let text = "[36,70,\(number + 1),{},\(payload)]"
+      if size > 0 { scene.receive(text, inPiecesOf: size) } else { scene.receive(text) }
+    }
+    #expect(
+      scene.takeTold() == [
+        #"event "a.b" [\#(nested(61))]"#, #"dropped undecodable "a.b""#, #"event "a.b" [] {"k":\#(nested(61))}"#,
+        #"dropped undecodable "a.b""#, #"dropped undecodable "a.b""#, #"event "a.b" [7]"#,
+      ])
+    #expect(scene.failure == nil && scene.takeSent().count == 1)
+  }
+
+  @Test func binaryDataIsALevelOfItsOwn() {
+    let scene = WAMPScene.joined()
+    scene.want("a.b")
+    scene.receive("[33,1,70]")
+    _ = scene.takeTold()
+    let (sent, shown) = (#""\u0000AQID""#, #"{"$bin":"AQID"}"#)
+    scene.receive("[36,70,1,{},[\(nested(60, sent))]]")
+    scene.receive("[36,70,2,{},[\(nested(61, sent))]]")
+    #expect(scene.takeTold() == [#"event "a.b" [\#(nested(60, shown))]"#, #"dropped undecodable "a.b""#])
+  }
+
+  @Test func anAnswerNestedTooDeeplyIsUnreadable() throws {
+    let scene = WAMPScene.joined()
+    for ack in UInt64(11)...14 { scene.conversation.write(try message("c", "[]", call: true), ack: ack) }
+    _ = scene.takeSent()
+    let deep = "[\(nested(100))]"
+    scene.receive("[50,1,{},\(deep)]")
+    scene.receive(#"[8,48,2,{},"com.example.no",\#(deep)]"#)
+    scene.receive(#"[50,3,{"progress":true},\#(deep)]"#)
+    scene.receive(#"[50,3,{"progress":true},[1]]"#)
+    scene.receive("[50,3,{},[2]]")
+    scene.receive("[50,4,{},[\(nested(61))]]")
+    #expect(
+      scene.takeTold() == [
+        "unreadable 11", "failed 12 com.example.no []", "unreadable 13", "acknowledged 14 [\(nested(61))]",
+      ])
+    #expect(scene.takeSent() == [#"[49,3,{"mode":"killnowait"}]"#])
+    #expect(scene.failure == nil)
+  }
+
   @Test func copiesByOverlappingSubscriptionsAreDropped() {
     let scene = WAMPScene.joined()
     scene.want("a.b")
@@ -275,6 +333,15 @@ private func answer(_ args: String, kwargs: String? = nil, error: String? = nil)
     scene.conversation.answer(6, try answer(#"["why"]"#, error: "com.example.no"))
     scene.conversation.answer(5, try answer("[]"))
     #expect(scene.takeSent() == [#"[70,5,{},[3],{"x":1}]"#, #"[8,68,6,{},"com.example.no",["why"]]"#])
+  }
+
+  @Test func anInvocationNestedTooDeeplyIsDeclined() {
+    let scene = callee()
+    scene.receive("[68,5,90,{},[\(nested(62))]]")
+    #expect(scene.takeTold() == [#"dropped undecodable "p" ack 5"#])
+    scene.conversation.decline(5, .unheard)
+    #expect(scene.takeSent() == [#"[8,68,5,{},"wamp.error.unavailable"]"#])
+    #expect(scene.failure == nil)
   }
 
   @Test func anInvocationThatNobodyTakesFails() throws {

@@ -2,18 +2,19 @@
 /// WAMP has more than seven.
 struct WAMPElements {
   static let limit = 7
-  /// Levels of nesting that a payload may have: with the brackets that the local protocol puts around it, it is within
-  /// the limit of its lines.
-  static let depthLimit = JSONScanner.depthLimit - 2
+  /// Levels of nesting that a message may have: its own and that of `Arguments` or `ArgumentsKw` around an argument.
+  static let depthLimit = LineDepth.argumentLimit + 2
 
   private var ranges = InlineArray<7, Range<Int>>(repeating: 0..<0)
   /// Beyond the limit only the number is kept.
   private(set) var count = 0
   /// The text is no JSON: it holds `NonNumbers`, and is too long for them to be replaced.
   private var hasNonNumbers = false
+  /// It has more levels than `depthLimit`: it is a message, but one with a payload that cannot be handed on.
+  private(set) var isTooDeep = false
 
   /// What looks at a long text while it comes.
-  static func long() -> LongText { LongText(from: 0, depth: depthLimit, elements: limit) }
+  static func long() -> LongText { LongText(from: 0, depth: depthLimit, elements: limit, takesDeeper: true) }
 
   /// Checks the whole text, unless that was done, and finds its elements.
   init(_ text: RawSpan, _ long: LongText? = nil) throws(WAMPProblem) {
@@ -31,7 +32,13 @@ struct WAMPElements {
         if count < Self.limit { ranges[count] = element }
         count &+= 1
       }
-    } catch { throw .malformedJSON }
+    } catch {
+      guard case .depth = error else { throw .malformedJSON }
+      var whole = Self.long()
+      whole.advance(text, isWhole: true)
+      try find(text, whole)
+      return
+    }
     JSONScanner.skipWhitespace(text, &at)
     guard at == text.byteCount else { throw .malformedJSON }
   }
@@ -43,6 +50,7 @@ struct WAMPElements {
     for (index, element) in known.elements.enumerated() { ranges[index] = element.value }
     count = known.count
     hasNonNumbers = known.hasNonNumbers
+    isTooDeep = known.isTooDeep
   }
 
   /// Nil beyond the end.
@@ -73,7 +81,7 @@ struct WAMPElements {
   /// `Arguments` and `ArgumentsKw` from this element on; nil if they are malformed, or if more follows.
   func payload(from index: Int, _ text: RawSpan) -> WAMPPayload? {
     guard count <= index + 2 else { return nil }
-    var payload = WAMPPayload(hasNonNumbers: hasNonNumbers)
+    var payload = WAMPPayload(hasNonNumbers: hasNonNumbers, isTooDeep: isTooDeep)
     if self[index] != nil {
       guard let arguments = element(index, text, begins: UInt8(ascii: "[")) else { return nil }
       payload.arguments = arguments

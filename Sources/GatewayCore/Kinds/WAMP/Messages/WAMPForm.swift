@@ -64,14 +64,35 @@ enum WAMPForm {
     }
   }
 
-  /// Hands a router's text to `body` in the local form, copied only where it has to be changed.
-  static func withLocal(_ text: RawSpan, _ range: Range<Int>, _ body: (RawSpan) -> Void) {
+  /// Hands a router's text of at most `depth` levels to `body` in the local form, copied only where it has to be changed,
+  /// and returns what that returns. False where it has more levels there: binary data is a string in the one form and an
+  /// object in the other.
+  static func withLocal(_ text: RawSpan, _ range: Range<Int>, depth: Int, _ body: (RawSpan) -> Bool) -> Bool {
     guard LocalForm.needsLook(text, range, { byte, at in byte == 10 || byte == 13 || beginsBinary(text, at) }) else {
       return body(text.extracting(range))
     }
     var local: [UInt8] = []
     write(fromRouter: text, range, into: &local)
-    body(local.span.bytes)
+    return levels(of: local.span.bytes) <= depth && body(local.span.bytes)
+  }
+
+  /// How many levels validated text has: one value, or several with commas between them.
+  private static func levels(of text: RawSpan) -> Int {
+    var (level, most, at) = (0, 0, 0)
+    while at < text.byteCount {
+      switch JSONScanner.byte(text, at) {
+      case UInt8(ascii: "\""):
+        at = MarkedObject.endOfString(text, at, text.byteCount)
+        continue
+      case UInt8(ascii: "["), UInt8(ascii: "{"):
+        level += 1
+        most = max(most, level)
+      case UInt8(ascii: "]"), UInt8(ascii: "}"): level -= 1
+      default: break
+      }
+      at += 1
+    }
+    return most
   }
 
   /// What stands between the brackets of a validated array or object, without the white space at its ends; nil for

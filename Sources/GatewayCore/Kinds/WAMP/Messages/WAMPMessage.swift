@@ -47,6 +47,8 @@ struct WAMPPayload: Equatable, Sendable {
   var keywords: Range<Int>?
   /// Among them, or elsewhere in the message, are `NonNumbers`: it cannot be handed on.
   var hasNonNumbers = false
+  /// They, or something else in the message, are nested more deeply than programs can be told.
+  var isTooDeep = false
 
   /// How many bytes they have in the text.
   var byteCount: Int { (arguments?.count ?? 0) + (keywords?.count ?? 0) }

@@ -17,6 +17,7 @@ enum WAMPReader {
       guard text.byteCount <= sessionLimit || !code.isAboutSession else {
         throw .oversized(code, limit: sessionLimit)
       }
+      guard !elements.isTooDeep || !code.isAboutSession else { throw .malformed(code) }
       guard let message = message(code, elements, text) else { throw .malformed(code) }
       return message
     }

@@ -112,9 +112,30 @@ private func slice(_ text: String, _ range: Range<Int>?) -> String? {
     #expect(throws: WAMPProblem.unknownType(65_538)) { try read("[65538,1,{}]") }
   }
 
-  @Test func deepNestingIsRefused() {
-    let deep = String(repeating: "[", count: 70) + String(repeating: "]", count: 70)
-    #expect(throws: WAMPProblem.malformedJSON) { try read("[36,1,2,{},\(deep)]") }
+  /// `Arguments` with one argument of so many levels.
+  private func arguments(_ levels: Int) -> String {
+    String(repeating: "[", count: levels + 1) + String(repeating: "]", count: levels + 1)
+  }
+
+  @Test(arguments: [(61, false), (62, true), (70, true), (1_000, true)])
+  func anEventNestedTooDeeplyIsStillAnEvent(_ levels: Int, isTooDeep: Bool) throws {
+    guard case .event(1, 2, _, let payload) = try read("[36,1,2,{},\(arguments(levels))]") else {
+      return #expect(Bool(false))
+    }
+    #expect(payload.isTooDeep == isTooDeep)
+    guard case .event(1, 2, _, let keyed) = try read(#"[36,1,2,{},[],{"a":\#(arguments(levels - 1))}]"#) else {
+      return #expect(Bool(false))
+    }
+    #expect(keyed.isTooDeep == isTooDeep)
+  }
+
+  @Test func whatIsNestedDeeplyAndNoJSONIsNoMessage() {
+    let deep = String(repeating: "[", count: 70)
+    for rest in ["", String(repeating: "]", count: 72), String(repeating: "]", count: 71) + "x"] {
+      #expect(throws: WAMPProblem.malformedJSON) { try read("[36,1,2,{},\(deep)\(rest)") }
+    }
+    #expect(throws: WAMPProblem.malformedJSON) { try read(#"[36,1,2,{},\#(deep)}\#(arguments(70).suffix(70))]"#) }
+    #expect(throws: WAMPProblem.malformed(.welcome)) { try read(#"[2,1,{"a":\#(arguments(70))}]"#) }
   }
 
   @Test func wordsAboutTheSessionHaveALimitAndPayloadsHaveNot() throws {
