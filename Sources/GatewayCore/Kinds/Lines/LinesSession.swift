@@ -75,7 +75,7 @@ final class LinesSession: DirectSession {
   // MARK: - Reading
 
   func gathers(text: RawSpan) {
-    if long == nil { long = LongText(from: 0, elements: LinesMessage.elementLimit) }
+    if long == nil { long = LinesMessage.long(profile) }
     long?.advance(text)
   }
 
@@ -88,37 +88,27 @@ final class LinesSession: DirectSession {
   private func received(_ text: RawSpan, _ long: LongText?) {
     let message: LinesMessage
     do { message = try LinesMessage(text, profile, long: long) } catch {
-      guard let problem = Self.notJSON(error) else { return drop(text, Self.notShown(error)) }
       if let repaired = NonNumbers.replaced(in: text) { return received(repaired.span.bytes, nil) }
-      return link.fail(UpstreamFailure(.protocolError, "the server sent a line that is no JSON object: \(problem)"))
+      return link.fail(
+        UpstreamFailure(.protocolError, "the server sent a line that is no JSON object: \(Self.place(of: error))"))
     }
     let type = message.typeText(text)
-    if clock != nil, text.byteCount <= LongText.wordLimit { lookAtClock(message, type, text) }
-    if let type, isHeartbeat(type) { return }
-    if isLoggingIn { return receivedLogin(message, type, text) }
-    if let id = message.number(text), id < acks.next { return receivedAnswer(id, message, text) }
+    if message.flaw != .unclear {
+      if clock != nil, text.byteCount <= LongText.wordLimit { lookAtClock(message, type, text) }
+      if let type, isHeartbeat(type) { return }
+      if isLoggingIn { return receivedLogin(message, type, text) }
+    }
+    if !isLoggingIn, let id = message.number(text), id < acks.next { return receivedAnswer(id, message, text) }
+    if let flaw = message.flaw { return drop(text, flaw.detail) }
     guard let type else { return drop(text, nameless) }
     trace("EVENT \(TraceDescription.name(type))", text)
     deliver(message, text)
   }
 
-  /// Where a line is no JSON object: the server does not speak this protocol. Nil where it is one that cannot be shown:
-  /// nested too deeply, with too many members, or one of the profile's members twice.
-  private static func notJSON(_ error: JSONError) -> String? {
-    switch error {
-    case .depth, .duplicateKey, .tooLong: nil
-    case .syntax(let place): "at byte \(place + 1)"
-    case .utf8(let place): "its text is not UTF-8 at byte \(place + 1)"
-    }
-  }
-
-  /// Why a JSON object cannot be shown.
-  private static func notShown(_ error: JSONError) -> String {
-    switch error {
-    case .depth: "the line is nested too deeply"
-    case .duplicateKey: "the line has a member of lines.type, id, body or error twice, or too many members"
-    case .tooLong, .syntax, .utf8: "the line cannot be read"
-    }
+  /// Where a line is no JSON object: the server does not speak this protocol.
+  private static func place(of error: JSONError) -> String {
+    if case .utf8(let place) = error { return "its text is not UTF-8 at byte \(place + 1)" }
+    return "at byte \(error.offset + 1)"
   }
 
   func received(binary: RawSpan) {}
@@ -172,7 +162,7 @@ final class LinesSession: DirectSession {
     if let size = tooLong(message, owner) {
       return owner.channel(link, receivedEvent: name, tooLong: size, ack: nil)
     }
-    let parts = parts(of: message, text, withID: true)
+    let parts = parts(of: message, text, isEvent: true)
     guard let kwargs = parts.kwargs else {
       return owner.channel(link, receivedEvent: name, arguments: parts.args.span.bytes, ack: nil)
     }
@@ -182,22 +172,29 @@ final class LinesSession: DirectSession {
 
   /// The answer to a request. One that came before, or that the owner does not wait for any more, is passed over.
   private func receivedAnswer(_ id: UInt64, _ message: LinesMessage, _ text: RawSpan) {
-    let isFailure = message.error != nil
-    trace("\(isFailure ? "ERROR" : "ANSWER") \(id)", text)
+    let failure = message.failure(text)
+    trace("\(failure == nil ? "ANSWER" : "ERROR") \(id)", text, message.flaw?.detail)
     guard let ack = acks.take(id), let owner = link.owner else { return }
-    let tooLong = tooLong(message, owner)
-    if let error = message.error {
-      if let size = tooLong {
-        return owner.channel(link, failed: ack, RemoteError(LinesError.name(text, error), RemoteAnswer(tooLong: size)))
-      }
-      return owner.channel(link, failed: ack, LinesError.read(error, text, parts(of: message, text, withID: false)))
+    if let failure { return owner.channel(link, failed: ack, remoteError(failure, message, text, owner)) }
+    if let size = tooLong(message, owner) {
+      return owner.channel(link, answered: ack, tooLong: size, isPart: false)
     }
-    if let size = tooLong { return owner.channel(link, answered: ack, tooLong: size, isPart: false) }
-    let parts = parts(of: message, text, withID: false)
+    guard message.flaw == nil else { return owner.channel(link, answeredUnreadably: ack) }
+    let parts = parts(of: message, text, isEvent: false)
     guard let kwargs = parts.kwargs else {
       return owner.channel(link, acknowledged: ack, arguments: parts.args.span.bytes)
     }
     owner.channel(link, acknowledged: ack, arguments: parts.args.span.bytes, kwargs: kwargs.span.bytes)
+  }
+
+  private func remoteError(
+    _ failure: Range<Int>, _ message: LinesMessage, _ text: RawSpan, _ owner: any UpstreamChannelOwner
+  ) -> RemoteError {
+    if let size = tooLong(message, owner) {
+      return RemoteError(LinesError.name(text, failure), RemoteAnswer(tooLong: size))
+    }
+    guard message.flaw == nil else { return RemoteError(LinesError.name(text, failure), .unreadable) }
+    return LinesError.read(failure, text, parts(of: message, text, isEvent: false))
   }
 
   /// What a message takes in a line, without its id, if it does not fit into one or is too long to be mended; nil for
@@ -207,13 +204,16 @@ final class LinesSession: DirectSession {
     return message.hasNonNumbers || size > owner.lineLimit ? size : nil
   }
 
-  /// The argument and the other members, in the local form.
-  private func parts(of message: LinesMessage, _ text: RawSpan, withID: Bool) -> RemoteAnswer {
+  /// The argument and the other members, in the local form. What tells an answer from an event, and a failure from a
+  /// success, are members like others in an event, where they mean nothing.
+  private func parts(of message: LinesMessage, _ text: RawSpan, isEvent: Bool) -> RemoteAnswer {
     var others: [UInt8] = []
-    if withID, let id = message.id {
+    for (name, value) in isEvent ? [(names.id, message.id), (names.error, message.error)] : [] {
+      guard let value else { continue }
       var writer = JSONWriter()
-      writer.string(names.id)
-      others += writer.bytes + [UInt8(ascii: ":")] + Self.bytes(text, id)
+      writer.string(name)
+      if !others.isEmpty { others.append(UInt8(ascii: ",")) }
+      others += writer.bytes + [UInt8(ascii: ":")] + Self.bytes(text, value)
     }
     for member in message.others {
       if !others.isEmpty { others.append(UInt8(ascii: ",")) }
@@ -239,7 +239,7 @@ final class LinesSession: DirectSession {
   private func receivedLogin(_ message: LinesMessage, _ type: String?, _ text: RawSpan) {
     let isOurs = message.number(text) == Self.loginID
     if let refused = names.login.refused, type == refused { return refuse(message, text) }
-    if isOurs, message.error != nil { return refuse(message, text) }
+    if isOurs, message.failure(text) != nil { return refuse(message, text) }
     if let accepted = names.login.accepted {
       guard type == accepted else { return passOver(text) }
     } else if !isOurs {
@@ -251,7 +251,7 @@ final class LinesSession: DirectSession {
   }
 
   private func isData(_ said: Range<Int>, _ message: LinesMessage) -> Bool {
-    said.count <= UpstreamFailure.dataLimit && !message.hasNonNumbers
+    said.count <= UpstreamFailure.dataLimit && !message.hasNonNumbers && message.flaw == nil
   }
 
   private func passOver(_ text: RawSpan) {
@@ -259,7 +259,7 @@ final class LinesSession: DirectSession {
   }
 
   private func refuse(_ message: LinesMessage, _ text: RawSpan) {
-    let said = message.error ?? message.body
+    let said = message.failure(text) ?? message.body
     let words = said.flatMap { LinesError.words(text, $0) }
     link.trace?.message(.incoming, "LOGIN refused (\(text.byteCount) bytes)")
     link.fail(

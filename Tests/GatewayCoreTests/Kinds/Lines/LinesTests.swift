@@ -18,6 +18,28 @@ import Testing
       ])
   }
 
+  @Test(arguments: ["error", "err"])
+  func theMemberThatMarksAFailureIsOneLikeOthersInAnEvent(_ error: String) throws {
+    let lines = [
+      #"{"type":"a","\#(error)":1}"#, #"{"x":2,"\#(error)":null,"id":"m7","type":"a","body":[1]}"#,
+      #"{"type":"a","\#(error)":{"$bin":1}}"#,
+    ]
+    let connection = try rig.open(DirectRig.lines) { $0.lines.error = error }
+    for line in lines { rig.transport.receive(line) }
+    #expect(
+      connection.log.take() == [
+        .event(#""a"(){"\#(error)":1}"#), .event(#""a"([1]){"id":"m7","\#(error)":null,"x":2}"#),
+        .event(#""a"(){"\#(error)":{"$$bin":1}}"#),
+      ])
+    let whole = try rig.open(DirectRig.lines) { ($0.lines.error, $0.lines.body) = (error, "") }
+    for line in lines { rig.transport.receive(line) }
+    #expect(
+      whole.log.take() == [
+        .event(#""a"({"\#(error)":1})"#), .event(#""a"({"id":"m7","\#(error)":null,"x":2,"body":[1]})"#),
+        .event(#""a"({"\#(error)":{"$$bin":1}})"#),
+      ])
+  }
+
   @Test func aLineInPiecesIsTheSameMessage() throws {
     let connection = try rig.open(DirectRig.lines)
     let lines = [
@@ -156,6 +178,45 @@ import Testing
         .dropped(.undecodable, nameless), .dropped(.undecodable, nameless), .dropped(.undecodable, nameless),
         .dropped(.undecodable, nameless),
       ])
+  }
+
+  private func nested(_ levels: Int) -> String {
+    String(repeating: "[", count: levels) + String(repeating: "]", count: levels)
+  }
+
+  /// An answer that cannot be shown ends its request, wherever its id stands, and is no event of others.
+  @Test(arguments: [0, 16])
+  func anAnswerThatCannotBeShownIsUnreadable(inPiecesOf size: Int) throws {
+    let connection = try rig.open(DirectRig.lines)
+    for ack in UInt64(40)...45 { try connection.send("sum", "[1]", ack: ack) }
+    let lines = [
+      #"{"type":"sum","id":2,"body":\#(nested(62))}"#, #"{"body":\#(nested(900)),"id":"3"}"#,
+      #"{"id":4,"error":{"code":"no","x":\#(nested(62))}}"#, #"{"id":5,"body":1,"body":2}"#,
+      #"{"id":6,"body":\#(nested(61))}"#, #"{"id":7,"id":7}"#,
+    ]
+    for line in lines {
+      if size > 0 { rig.transport.receive(line, inPiecesOf: size) } else { rig.transport.receive(line) }
+    }
+    #expect(
+      connection.log.take() == [
+        .unreadable(40), .unreadable(41), .failed("42 no()"), .unreadable(43), .acknowledged("44(\(nested(61)))"),
+        .dropped(.undecodable, "the line has a member of lines.type, id, body or error twice, or too many members"),
+      ])
+    #expect(!rig.transport.isClosed)
+  }
+
+  /// Whatever is told is within the levels of a line of the local protocol.
+  @Test(arguments: ["body", ""])
+  func anArgumentMayHaveAsManyLevelsAsAProgramCanSend(_ body: String) throws {
+    let connection = try rig.open(DirectRig.lines) { $0.lines.body = body }
+    let most = body.isEmpty ? 60 : 61
+    rig.transport.receive(
+      #"{"type":"a","body":\#(nested(most))}"#, #"{"type":"a","body":\#(nested(most + 1))}"#,
+      #"{"type":"a","x":\#(nested(most))}"#, #"{"type":"a","x":\#(nested(most + 1))}"#)
+    let gap = ChannelLog.Entry.dropped(.undecodable, "the line is nested too deeply")
+    let shown = body.isEmpty ? #"({"body":\#(nested(60))})"# : "(\(nested(61)))"
+    let keyed = body.isEmpty ? #"({"x":\#(nested(60))})"# : #"(){"x":\#(nested(61))}"#
+    #expect(connection.log.take() == [.event("\"a\"\(shown)"), gap, .event("\"a\"\(keyed)"), gap])
   }
 
   @Test func aLineWithoutItsTypeSaysWhichSettingNamesIt() throws {
