@@ -234,6 +234,17 @@ extension JSONScanner {
   }
 }
 
+extension JSONScanner {
+  /// Where the members of a text stand that is one object, or the elements of one array, at whatever depth it is nested:
+  /// for what was found to be nested too deeply. Nil for a text that is no JSON.
+  public static func parts(ofDeep text: RawSpan) -> [(key: Range<Int>?, value: Range<Int>)]? {
+    var whole = LongText(from: 0, elements: .max, takesDeeper: true)
+    whole.advance(text, isWhole: true)
+    guard let known = try? whole.outline(text), !known.hasNonNumbers else { return nil }
+    return known.elements.map { ($0.key, $0.value) }
+  }
+}
+
 /// Numbers (RFC 8259 section 6) and the three literal names (section 3).
 extension JSONScanner {
   /// A number or a literal name.

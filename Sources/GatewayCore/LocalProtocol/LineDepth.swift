@@ -6,4 +6,7 @@ public enum LineDepth {
   private static let aroundArgument = 3
   /// Most levels of an argument: what a program can send comes back as an event, from every kind of upstream.
   public static let argumentLimit = limit - aroundArgument
+  /// Most levels of an answer, in which an event of the history, an answer in the outbox, or what a server said in an error
+  /// stands further in than in a notification. Whoever reads lines of the daemon has to take so many.
+  public static let answerLimit = limit + 4
 }

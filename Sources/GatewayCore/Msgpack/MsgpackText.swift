@@ -47,7 +47,7 @@ struct MsgpackText: ~Copyable {
     case .float(let value):
       if value.isFinite { output.append(contentsOf: value.description.utf8) } else { output.append("null") }
     case .string(let range): try append(string: bytes.extracting(range))
-    case .binary(let range): try append(binary: bytes.extracting(range))
+    case .binary(let range): try append(binary: bytes.extracting(range), depth: depth)
     case .array(let count):
       guard depth > 0 else { throw .undecodable }
       try append(elements: count, bytes, &at, depth: depth - 1)
@@ -55,7 +55,7 @@ struct MsgpackText: ~Copyable {
       guard depth > 0 else { throw .undecodable }
       try append(members: count, bytes, &at, depth: depth - 1)
     case .extended(let type, let range, let isFixed):
-      try append(extended: type, bytes.extracting(range), isFixed: isFixed)
+      try append(extended: type, bytes.extracting(range), isFixed: isFixed, depth: depth)
     }
   }
 
@@ -133,7 +133,8 @@ struct MsgpackText: ~Copyable {
     guard output.append(string: string, prefix: prefix, within: left) else { throw .tooLarge }
   }
 
-  private mutating func append(binary: RawSpan) throws(MsgpackProblem) {
+  private mutating func append(binary: RawSpan, depth: Int) throws(MsgpackProblem) {
+    guard depth > 0 else { throw .undecodable }
     binaries += 1
     guard binaries <= binaryLimit else { throw .tooManyBinaries(limit: binaryLimit) }
     guard output.count + Base64.encodedCount(binary.byteCount) <= byteLimit else { throw .tooLarge }
@@ -145,11 +146,13 @@ struct MsgpackText: ~Copyable {
   /// Type -1 is the specification's own timestamp. Type 0 is what the reference client's encoder writes for values
   /// that JavaScript alone has: one byte for `undefined`, a fixed length of eight for a date, any other form for an
   /// `ArrayBuffer`.
-  private mutating func append(extended type: Int8, _ data: RawSpan, isFixed: Bool) throws(MsgpackProblem) {
+  private mutating func append(
+    extended type: Int8, _ data: RawSpan, isFixed: Bool, depth: Int
+  ) throws(MsgpackProblem) {
     switch (type, data.byteCount, isFixed) {
     case (0, 1, true): output.append("null")
     case (0, 8, true): try append(instant: ISOInstant(milliseconds: Int64(bitPattern: Self.number(data, 0..<8))))
-    case (0, _, false): try append(binary: data)
+    case (0, _, false): try append(binary: data, depth: depth)
     case (-1, 4, true): try append(instant: ISOInstant(seconds: Int64(Self.number(data, 0..<4))))
     case (-1, 8, true):
       let number = Self.number(data, 0..<8)

@@ -3,7 +3,7 @@ import GatewayCore
 /// Makes the arguments of an event from the words of the command line.
 enum PayloadArguments {
   /// Levels of nesting that are left for one argument inside the request around it.
-  static let depthLimit = JSONScanner.depthLimit - 3
+  static let depthLimit = LineDepth.argumentLimit
 
   /// A raw JSON array. `read` gives the bytes behind `@FILE`, `-`, `--text FILE` and `--binary FILE`.
   static func array(

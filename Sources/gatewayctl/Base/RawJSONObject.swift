@@ -1,6 +1,7 @@
 import GatewayCore
 
-/// The members of one JSON object as raw text.
+/// The members of one JSON object as raw text, at whatever depth it is nested: answers of the daemon have more levels than
+/// a text may have that programs write.
 struct RawJSONObject: Equatable, Sendable {
   private let members: [Member]
   private let text: [UInt8]
@@ -18,15 +19,18 @@ struct RawJSONObject: Equatable, Sendable {
     var at = 0
     JSONScanner.skipWhitespace(span, &at)
     var found: [Member] = []
-    do {
+    do throws(JSONError) {
       try JSONScanner.scanObject(span, &at) { key, value in
         found.append(Member(key: JSONScanner.decodeString(span, key), range: value))
       }
+      JSONScanner.skipWhitespace(span, &at)
+      guard at == text.count else { return nil }
     } catch {
-      return nil
+      guard case .depth = error, let parts = JSONScanner.parts(ofDeep: span) else { return nil }
+      found = parts.compactMap { part in
+        part.key.map { Member(key: JSONScanner.decodeString(span, $0), range: part.value) }
+      }
     }
-    JSONScanner.skipWhitespace(span, &at)
-    guard at == text.count else { return nil }
     members = found
   }
 
@@ -50,6 +54,15 @@ struct RawJSONObject: Equatable, Sendable {
   func integer(_ key: String) -> String? {
     guard let raw = self[key], raw.allSatisfy({ $0 == 0x2d || (0x30...0x39).contains($0) }) else { return nil }
     return String(decoding: raw, as: UTF8.self)
+  }
+
+  /// The members as values; null where one is nested too deeply for that.
+  var shallow: JSONValue {
+    .object(
+      members.map { member in
+        let value = try? JSONValue.parse(text.span.bytes.extracting(member.range), limit: .max)
+        return JSONValue.Member(member.key, value ?? .null)
+      })
   }
 
   /// The object without one member, in the same order.
@@ -76,13 +89,14 @@ struct RawJSONObject: Equatable, Sendable {
     var at = 0
     JSONScanner.skipWhitespace(span, &at)
     var found: [Range<Int>] = []
-    do {
+    do throws(JSONError) {
       try JSONScanner.scanArray(span, &at) { found.append($0) }
+      JSONScanner.skipWhitespace(span, &at)
+      guard at == text.count else { return nil }
     } catch {
-      return nil
+      guard case .depth = error, let parts = JSONScanner.parts(ofDeep: span) else { return nil }
+      found = parts.map(\.value)
     }
-    JSONScanner.skipWhitespace(span, &at)
-    guard at == text.count else { return nil }
     return found.map { Array(text[$0]) }
   }
 }

@@ -14,19 +14,15 @@ struct DaemonError: Error, Equatable, Sendable {
 
   /// Nil: this is no error object.
   init?(_ text: [UInt8]) {
-    guard let value = try? JSONValue.parse(text.span.bytes, limit: .max), let message = value["message"]?.stringValue
-    else {
-      return nil
-    }
+    guard let error = RawJSONObject(text), let message = error.string("message") else { return nil }
     self.message = message
-    data = value["data"] ?? .null
+    let facts = error["data"].flatMap { RawJSONObject($0) }
+    data = facts?.shallow ?? .null
+    let code = error.integer("code").flatMap { Int($0) }
     kind =
-      data["type"]?.stringValue.flatMap(LocalError.Kind.init)
-      ?? LocalError.Kind.allCases.first { $0.code == value["code"]?.integerValue }
+      data["type"]?.stringValue.flatMap(LocalError.Kind.init) ?? LocalError.Kind.allCases.first { $0.code == code }
     retry = data["retry"]?.boolValue ?? false
-    if kind == .requestFailed {
-      applicationError = RawJSONObject(text)?["data"].flatMap { RawJSONObject($0) }.flatMap { ApplicationError($0) }
-    }
+    if kind == .requestFailed { applicationError = facts.flatMap { ApplicationError($0) } }
   }
 }
 

@@ -39,6 +39,15 @@ import Testing
     #expect(throws: GatewayError.self) { try JSON(text: String(repeating: "[", count: 1_000_000)) }
   }
 
+  /// An event of the history stands two levels further in than one that comes.
+  @Test(arguments: [(66, true), (68, true), (69, false)])
+  func anAnswerMayBeNestedMoreDeeply(levels: Int, isRead: Bool) {
+    let args = String(repeating: "[", count: levels - 4) + String(repeating: "]", count: levels - 4)
+    let line = #"{"result":{"events":[{"args":\#(args)}]}}"#
+    let event = (try? RawObject(Array(line.utf8)))?.object("result")?.objects("events")?.first
+    #expect(event?.text("args") == (isRead ? Array(args.utf8) : nil))
+  }
+
   @Test func numbersAreIntegersWhereTheyAreWhole() throws {
     #expect(try JSON(text: "1.0").int == 1 && JSON(text: "1e3").int == 1_000)
     #expect(try JSON(text: "1.5").int == nil && JSON(text: "9223372036854775808").int == nil)

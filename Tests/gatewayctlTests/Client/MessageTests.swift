@@ -20,6 +20,19 @@ import Testing
     #expect(parse(text) == nil)
   }
 
+  @Test func anErrorOfTheServerMayBeNestedDeeply() throws {
+    let deep = String(repeating: "[", count: 64) + String(repeating: "]", count: 64)
+    let facts = #"{"type":"UpstreamRefused","retry":false,"message":"no","data":\#(deep)}"#
+    let line = #"{"jsonrpc":"2.0","id":3,"error":{"code":-32005,"message":"m","data":\#(facts)}}"#
+    guard case .failure(id: 3, let error) = parse(line) else { return #expect(Bool(false)) }
+    #expect(error.kind == .upstreamRefused && error.message == "m" && !error.retry)
+    let failed = #"{"type":"RequestFailed","error":"no","args":[\#(deep)]}"#
+    guard case .failure(_, let failure) = parse(#"{"id":3,"error":{"code":1,"message":"m","data":\#(failed)}}"#) else {
+      return #expect(Bool(false))
+    }
+    #expect(failure.applicationError?.words == deep)
+  }
+
   @Test func anErrorWithoutItsCallIsKept() {
     guard case .failure(id: nil, let error) = parse(#"{"id":null,"error":{"code":-32600,"message":"m"}}"#) else {
       Issue.record("not recognised")

@@ -9,7 +9,7 @@ struct LongPacket {
   private(set) var isLocalForm = true
 
   /// The array is a level around the arguments.
-  private static let depth = SocketIOPacket.argumentsDepth + 1
+  private static let depth = LineDepth.argumentLimit + 1
   /// The name, and where the first argument begins; or a server's words, among which others may stand.
   private static let elements = 16
 

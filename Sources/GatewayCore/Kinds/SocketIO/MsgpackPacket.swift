@@ -114,9 +114,6 @@ enum MsgpackPacket {
     return ack
   }
 
-  /// A line of the local protocol wraps arguments in three more levels.
-  private static let depthLimit = JSONScanner.depthLimit - 3
-
   private static func content(
     _ kind: SocketIOPacket.Kind, _ bytes: RawSpan, _ data: Int?, _ text: inout MsgpackText,
     _ eventName: inout Range<Int>?
@@ -154,7 +151,7 @@ enum MsgpackPacket {
   > {
     let start = text.count
     var at = data ?? bytes.byteCount
-    try text.append(bytes, &at, depth: depthLimit)
+    try text.append(bytes, &at, depth: LineDepth.argumentLimit)
     return start..<text.count
   }
 
@@ -165,7 +162,7 @@ enum MsgpackPacket {
     let start = text.count
     for index in 0..<count {
       if index > 0 { text.append(UInt8(ascii: ",")) }
-      try text.append(bytes, &at, depth: depthLimit)
+      try text.append(bytes, &at, depth: LineDepth.argumentLimit)
     }
     return start..<text.count
   }

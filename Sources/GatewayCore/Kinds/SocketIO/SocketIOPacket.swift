@@ -330,9 +330,6 @@ struct SocketIOPacket: Equatable, Sendable {
     return JSONScanner.openContainer(text, &at, end: UInt8(ascii: "]"))
   }
 
-  /// A line of the local protocol wraps arguments in three more levels.
-  static let argumentsDepth = JSONScanner.depthLimit - 3
-
   /// From the element at `at` to the last one; `at` is left behind the closing bracket.
   private static func elements(
     _ text: RawSpan, _ at: inout Int, _ notes: inout JSONScanner.Notes
@@ -340,7 +337,7 @@ struct SocketIOPacket: Equatable, Sendable {
     let start = at
     var last = at
     repeat {
-      _ = try JSONScanner.scanValue(text, &at, depth: argumentsDepth, &notes)
+      _ = try JSONScanner.scanValue(text, &at, depth: LineDepth.argumentLimit, &notes)
       last = at
     } while try JSONScanner.stepToNext(text, &at, end: UInt8(ascii: "]"), &notes)
     return start..<last

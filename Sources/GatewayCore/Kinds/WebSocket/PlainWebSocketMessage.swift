@@ -53,10 +53,10 @@ enum PlainWebSocketMessage {
   /// Hands on the argument that a text of the server is, where that is no string of more than `limit` bytes.
   static func withArgument(_ text: RawSpan, limit: Int, _ body: (RawSpan) -> Void) -> Shown {
     do {
-      LocalForm.withPlain(fromServer: text, try JSONScanner.validate(text), body)
+      LocalForm.withPlain(fromServer: text, try JSONScanner.validate(text, depth: LineDepth.argumentLimit), body)
       return .argument
     } catch {
-      if case .depth = error { return .tooDeep }
+      if case .depth = error, JSONScanner.parts(ofDeep: text) != nil { return .tooDeep }
     }
     var argument: [UInt8] = []
     guard argument.append(string: text, within: limit) else { return .tooLong(JSONEscapes.count(text) + 2) }

@@ -51,6 +51,24 @@ import Testing
     #expect(shown == .tooLong(6_000_002))
   }
 
+  @Test func anArgumentMayHaveAsManyLevelsAsAProgramCanSend() throws {
+    let connection = try rig.open(DirectRig.socket)
+    func nested(_ levels: Int) -> String {
+      String(repeating: "[", count: levels) + String(repeating: "]", count: levels)
+    }
+    rig.transport.receive(nested(61), nested(62))
+    #expect(connection.log.take() == [.event("\"message\"(\(nested(61)))"), .dropped(.undecodable)])
+  }
+
+  @Test func aTextOfManyBracketsThatIsNoJSONIsAString() throws {
+    let connection = try rig.open(DirectRig.socket)
+    let open = String(repeating: "[", count: 80)
+    rig.transport.receive(open, open + "NaN" + String(repeating: "]", count: 80))
+    let close = String(repeating: "]", count: 80)
+    #expect(
+      connection.log.take() == [.event("\"message\"(\"\(open)\")"), .event("\"message\"(\"\(open)NaN\(close)\")")])
+  }
+
   @Test(arguments: [
     (#"["hello"]"#, "hello"), (#"["\"quoted\""]"#, #""quoted""#), ("[3]", "3"), ("[ {\"a\":1.50} ]", #"{"a":1.50}"#),
     (#"["\u00e9\n"]"#, "é\n"), (#"[{"$$bin":"x"}]"#, #"{"$bin":"x"}"#), ("[null]", "null"), (#"[""]"#, ""),

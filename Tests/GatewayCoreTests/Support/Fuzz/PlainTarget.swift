@@ -13,7 +13,9 @@ enum PlainTarget {
     guard let event = connection.owner.events.first else { return nil }
     let args = [UInt8(ascii: "[")] + event.arguments + [UInt8(ascii: "]")]
     guard !args.contains(10), !args.contains(13) else { return "an event holds a line end" }
-    guard (try? JSONScanner.validate(args.span.bytes, depth: 66)) != nil else { return "the argument is no JSON" }
+    guard (try? JSONScanner.validate(args.span.bytes, depth: LineDepth.argumentLimit + 1)) != nil else {
+      return "the argument is no JSON"
+    }
     let json = try? JSONScanner.validate(input.span.bytes)
     if let json, input[json.lowerBound] == UInt8(ascii: "\"") { return nil }
     guard let message = try? connection.connector.prepare(MessageDraft(event: "message", args: args)) else {

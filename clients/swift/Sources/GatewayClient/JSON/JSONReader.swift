@@ -1,4 +1,4 @@
-/// Reads JSON: the whole grammar and nothing more, nested at most as deeply as the local protocol takes.
+/// Reads JSON: the whole grammar and nothing more, nested at most as deeply as the local protocol takes, or as it answers.
 struct JSONReader {
   /// What objects whose only key is `$bin` (with any number of further `$` in front) mean.
   enum Form: Equatable, Sendable {
@@ -15,23 +15,29 @@ struct JSONReader {
 
   /// Levels that a line may have ("Lines" in docs/protocol.md).
   static let depthLimit = 64
+  /// The same of an answer.
+  static let answerDepthLimit = 68
 
   let text: [UInt8]
   private(set) var position: Int
   private let end: Int
+  private let depthLimit: Int
   /// The deepest level so far, the outermost being 1.
   private(set) var deepest = 0
   private var level = 0
 
-  init(_ text: [UInt8], range: Range<Int>? = nil) {
+  init(_ text: [UInt8], range: Range<Int>? = nil, depthLimit: Int = Self.depthLimit) {
     self.text = text
+    self.depthLimit = depthLimit
     position = range?.lowerBound ?? 0
     end = range?.upperBound ?? text.count
   }
 
   /// The one value of a text.
-  static func value(of text: [UInt8], range: Range<Int>? = nil, form: Form) throws(Failure) -> JSON {
-    var reader = JSONReader(text, range: range)
+  static func value(
+    of text: [UInt8], range: Range<Int>? = nil, form: Form, depthLimit: Int = Self.depthLimit
+  ) throws(Failure) -> JSON {
+    var reader = JSONReader(text, range: range, depthLimit: depthLimit)
     let value = try reader.value(form)
     try reader.finish()
     return value
@@ -156,7 +162,7 @@ struct JSONReader {
   ) throws(Failure) {
     level += 1
     deepest = max(deepest, level)
-    guard level <= Self.depthLimit else { throw .tooDeep }
+    guard level <= depthLimit else { throw .tooDeep }
     position += 1
     if try peek() == close {
       position += 1

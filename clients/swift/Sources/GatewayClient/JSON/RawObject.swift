@@ -6,7 +6,7 @@ struct RawObject: Sendable, Equatable {
 
   /// Of several members with one name the first counts. Throws where the text is not one object.
   init(_ text: [UInt8]) throws(JSONReader.Failure) {
-    var reader = JSONReader(text)
+    var reader = JSONReader(text, depthLimit: JSONReader.answerDepthLimit)
     let found = try reader.places()
     try reader.finish()
     self.init(text, found)
@@ -23,7 +23,9 @@ struct RawObject: Sendable, Equatable {
   func text(_ key: String) -> [UInt8]? { places[key].map { Array(text[$0]) } }
 
   func json(_ key: String, form: JSONReader.Form = .plain) -> JSON? {
-    places[key].flatMap { try? JSONReader.value(of: text, range: $0, form: form) }
+    places[key].flatMap {
+      try? JSONReader.value(of: text, range: $0, form: form, depthLimit: JSONReader.answerDepthLimit)
+    }
   }
 
   func string(_ key: String) -> String? { json(key)?.string }
@@ -33,14 +35,14 @@ struct RawObject: Sendable, Equatable {
   /// A member that is an object.
   func object(_ key: String) -> RawObject? {
     guard let place = places[key] else { return nil }
-    var reader = JSONReader(text, range: place)
+    var reader = JSONReader(text, range: place, depthLimit: JSONReader.answerDepthLimit)
     return (try? reader.places()).map { RawObject(text, $0) }
   }
 
   /// A member that is an array of objects.
   func objects(_ key: String) -> [RawObject]? {
     guard let place = places[key] else { return nil }
-    var reader = JSONReader(text, range: place)
+    var reader = JSONReader(text, range: place, depthLimit: JSONReader.answerDepthLimit)
     return (try? reader.objects()).map { found in found.map { RawObject(text, $0) } }
   }
 
