@@ -235,7 +235,7 @@ extension JSONScanner {
 }
 
 extension JSONScanner {
-  /// Where the members of a text stand that is one object, or the elements of one array, at whatever depth it is nested:
+  /// Where the members of a text stand that is one object, or the elements of one array, however deeply it is nested:
   /// for what was found to be nested too deeply. Nil for a text that is no JSON.
   public static func parts(ofDeep text: RawSpan) -> [(key: Range<Int>?, value: Range<Int>)]? {
     var whole = LongText(from: 0, elements: .max, takesDeeper: true)

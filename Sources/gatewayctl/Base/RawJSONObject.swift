@@ -1,6 +1,6 @@
 import GatewayCore
 
-/// The members of one JSON object as raw text, at whatever depth it is nested: answers of the daemon have more levels than
+/// The members of one JSON object as raw text, however deeply it is nested: answers of the daemon have more levels than
 /// a text may have that programs write.
 struct RawJSONObject: Equatable, Sendable {
   private let members: [Member]

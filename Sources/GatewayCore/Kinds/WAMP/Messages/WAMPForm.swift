@@ -64,9 +64,9 @@ enum WAMPForm {
     }
   }
 
-  /// Hands a router's text of at most `depth` levels to `body` in the local form, copied only where it has to be changed,
-  /// and returns what that returns. False where it has more levels there: binary data is a string in the one form and an
-  /// object in the other.
+  /// Hands a router's text of at most `depth` levels to `body` in the local form, copied only where it has to be
+  /// changed, and returns what that returns. False where it has more levels there: binary data is a string in the one
+  /// form and an object in the other.
   static func withLocal(_ text: RawSpan, _ range: Range<Int>, depth: Int, _ body: (RawSpan) -> Bool) -> Bool {
     guard LocalForm.needsLook(text, range, { byte, at in byte == 10 || byte == 13 || beginsBinary(text, at) }) else {
       return body(text.extracting(range))
