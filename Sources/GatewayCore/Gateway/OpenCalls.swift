@@ -18,7 +18,7 @@ protocol OpenCall: AnyObject {
   var pausesInput: Bool { get }
 
   /// The call for the daemon that goes on after a hand-over; nil where it cannot go on.
-  func continuation(at now: MonotonicInstant) -> HandoverDocument.Call?
+  func continuation(at now: MonotonicInstant) -> CallContinuation?
 
   /// Takes back what is not done yet. Whoever cancels a call takes it out of its session, and answers it.
   func cancel(in session: LocalSession)
@@ -35,7 +35,7 @@ extension OpenCall {
   var connection: Connection? { nil }
   var outlivesStop: Bool { false }
   var pausesInput: Bool { false }
-  func continuation(at now: MonotonicInstant) -> HandoverDocument.Call? { nil }
+  func continuation(at now: MonotonicInstant) -> CallContinuation? { nil }
   func cancel(in session: LocalSession) {}
   var cancelCost: Int { 1 }
   func demandRights(in session: LocalSession) throws(LocalError) {}
@@ -105,15 +105,15 @@ struct OpenCalls {
 struct SuspendedCall {
   /// Nil for a notification.
   let id: RequestID?
-  private let call: HandoverDocument.Call
+  private let call: CallContinuation
 
-  init(id: RequestID?, _ call: HandoverDocument.Call) {
+  init(id: RequestID?, _ call: CallContinuation) {
     self.id = id
     self.call = call
   }
 
   /// For the next daemon, which has to know whether a call without an id was answered or never is.
-  var continuation: HandoverDocument.Call {
+  var continuation: CallContinuation {
     var call = call
     call.isNotification = id == nil
     return call

@@ -40,10 +40,7 @@ extension LocalSession {
     if let number = call.number { makeTraces().nextNumber = number }
     do throws(LocalRequestFailure) {
       var request = try LocalRequest.parse(call.line.span.bytes)
-      if var subscribe = request.call as? SubscribeCall {
-        subscribe.withheld = call.withheld
-        request.call = subscribe
-      }
+      request.takeUp(call)
       perform(request.call, call.isNotification ? nil : request.id ?? .answered)
     } catch { drop(reason: Self.restarting, reconnectIn: gateway.reconnectDelay) }
   }

@@ -52,16 +52,7 @@ public enum HandoverDocument {
   }
 
   /// Something that a client has or waits for.
-  struct Call: Equatable, Sendable {
-    /// As the client would write the call. With an id it is not answered yet, without one it was, or never is.
-    var line: [UInt8]
-    /// The number of what came of it, where the daemon gave it one: that of a trace.
-    var number: UInt64?
-    /// The client made the call without an id: it is never answered, and its client waits for nothing.
-    var isNotification = false
-    /// Of a subscription: what waited and was let go of when the right to it was taken away, by the name of the event.
-    var withheld: [String: Backlog.Gap] = [:]
-  }
+  typealias Call = CallContinuation
 
   /// The `key` of a send that was made, which must not be made again.
   public struct Key: Equatable, Sendable {

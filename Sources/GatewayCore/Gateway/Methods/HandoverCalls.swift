@@ -96,10 +96,19 @@ extension JSONWriter {
   }
 }
 
+extension LocalRequest {
+  /// Goes on with what the daemon before knew of the call beside its line.
+  mutating func takeUp(_ continuation: CallContinuation) {
+    guard var subscribe = call as? SubscribeCall else { return }
+    subscribe.withheld = continuation.withheld
+    call = subscribe
+  }
+}
+
 extension SubscribeCall {
   /// For the next daemon. `id`: nil if it is answered already.
-  func continuation(_ id: RequestID?) -> HandoverDocument.Call {
-    HandoverDocument.Call(line: line(id), withheld: withheld)
+  func continuation(_ id: RequestID?) -> CallContinuation {
+    CallContinuation(line: line(id), withheld: withheld)
   }
 
   /// As a line. `id`: nil if it is answered already.

@@ -37,7 +37,7 @@ final class OpenSubscribe: OpenCall {
   /// names; with a look at the past it has a turn of its own.
   var cost: Int { walk == nil ? 10 + filter.size + call.enters.count : Endings.portion }
 
-  func continuation(at now: MonotonicInstant) -> HandoverDocument.Call? {
+  func continuation(at now: MonotonicInstant) -> CallContinuation? {
     call.continuation(requestID)
   }
 

@@ -79,10 +79,10 @@ final class OpenWait: OpenCall {
   var connection: Connection? { target }
   private var state: ConnectionState { call.state }
 
-  func continuation(at now: MonotonicInstant) -> HandoverDocument.Call? {
+  func continuation(at now: MonotonicInstant) -> CallContinuation? {
     var rest = call
     rest.timeout = max(end - now, .zero)
-    return HandoverDocument.Call(line: rest.line(requestID))
+    return CallContinuation(line: rest.line(requestID))
   }
 
   func cancel(in session: LocalSession) {
