@@ -56,20 +56,20 @@ struct FleetFields: Hashable, Sendable {
   var byteCount: Int { all.reduce(0) { $0 + $1.name.utf8.count + $1.value.count } }
 }
 
-/// What programs are told as it stands in the engine, where others can write as well: it is JSON of its form, in one line, or it
-/// is not taken.
+/// What programs are told as it stands in the engine, where others can write as well: it is JSON of its form, in one line that is
+/// no deeper than it may be, or it is not taken.
 extension FleetFields {
   /// A string with its quotes; nil for anything else.
-  func string(_ name: String) -> [UInt8]? { json(name, .string) }
+  func string(_ name: String) -> [UInt8]? { json(name, .string, depth: 1) }
   /// Values with commas between them, possibly none; nil for anything else.
-  func elements(_ name: String) -> [UInt8]? { json(name, .elements) }
+  func elements(_ name: String) -> [UInt8]? { json(name, .elements, depth: LineDepth.argumentLimit) }
   /// One value; nil for anything else.
-  func value(_ name: String) -> [UInt8]? { json(name, .value) }
+  func value(_ name: String) -> [UInt8]? { json(name, .value, depth: LineDepth.limit) }
   /// An object; nil for anything else.
-  func object(_ name: String) -> [UInt8]? { json(name, .object) }
+  func object(_ name: String) -> [UInt8]? { json(name, .object, depth: LineDepth.argumentLimit + 1) }
 
-  private func json(_ name: String, _ form: JSONLineForm) -> [UInt8]? {
-    self[name].flatMap { form.fits($0.span.bytes) ? $0 : nil }
+  private func json(_ name: String, _ form: JSONLineForm, depth: Int) -> [UInt8]? {
+    self[name].flatMap { form.fits($0.span.bytes, depth: depth) ? $0 : nil }
   }
 }
 

@@ -152,6 +152,7 @@ final class FleetSink: UpstreamConnector, UpstreamChannel {
   }
 
   let kind = "sink"
+  let partsLimit = Int.max
   let hosts: [String] = []
   var route: DialRequest { fatalError("nothing is examined here") }
   var observer: (any UpstreamObserver)?
