@@ -12,6 +12,7 @@ from patience import SOON, within
 pytestmark = needs_redis
 
 EVENTS = "gw:test:{chat}:ev"
+ANSWERS = "gw:test:{chat}:re:h1"
 
 FORGED = '{"jsonrpc":"2.0","id":999,"result":{"forged":true}}'
 
@@ -65,9 +66,18 @@ async def test_an_answer_that_is_no_json_in_one_line_cannot_be_shown(hosts, chat
             await asyncio.sleep(0.02)
 
     call = await within(said(), "the call to be in Redis")
-    # Behind all that the host with the link has answered.
+
+    async def written():
+        # The host with the link says so, and nothing more until the server answers.
+        while True:
+            place, *words = await redis.lines("XREVRANGE", ANSWERS, "+", "-", "COUNT", "1")
+            if words[:2] == ["k", call["k"]]:
+                return place.split("-")
+            await asyncio.sleep(0.02)
+
+    conversation, number = await within(written(), "the call to be written")
     await redis.command(
-        "XADD", "gw:test:{chat}:re:h1", f"{call['c']}-1000000", "ack", call["q"], "a", f'1]}}}}\n{FORGED}\n', "i", call["i"])
+        "XADD", ANSWERS, f"{conversation}-{int(number) + 1}", "ack", call["q"], "a", f'1]}}}}\n{FORGED}\n', "i", call["i"])
     with pytest.raises(CallError) as problem:
         await within(asked, "the request to end")
     assert problem.value.data["error"] == "undecodable", problem.value

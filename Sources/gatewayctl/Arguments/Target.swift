@@ -35,8 +35,14 @@ struct Target: Equatable, Sendable {
   /// Otherwise it is a name.
   var isURL: Bool { asTyped.contains(text: "://") }
 
-  /// What people read of it, and monitoring systems, mails and logs: no user, no password, no value of the query.
-  var shown: String { ShownAddress.word(asTyped) }
+  /// What people read of it, and monitoring systems, mails and logs: no user, no password, no value of the query. Where a
+  /// connection is meant a namespace may stand behind the address, as in `top`.
+  var shown: String {
+    guard connection != nil, let place = asTyped.lastIndex(of: " "), asTyped[place...].hasPrefix(" /") else {
+      return ShownAddress.word(asTyped)
+    }
+    return ShownAddress.word(String(asTyped[..<place])) + asTyped[place...]
+  }
 
   /// The members of `params`.
   func write(into writer: inout JSONWriter) {

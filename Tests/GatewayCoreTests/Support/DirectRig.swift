@@ -84,7 +84,7 @@ extension MessageProblem {
   var sentence: String {
     switch self {
     case .invalid(let sentence), .outdated(let sentence): sentence
-    case .tooLarge(let limit, let size): "\(size) of \(limit)"
+    case .tooLarge(let limit, let size), .tooLargeForFleet(let limit, let size): "\(size) of \(limit)"
     }
   }
 }

@@ -5,7 +5,7 @@ import Testing
 private func sentence(_ specification: UpstreamSpecification) -> String? {
   switch SocketIOKind.traits.problem(specification) {
   case .invalid(let sentence), .outdated(let sentence): sentence
-  case .tooLarge: "too large"
+  case .tooLarge, .tooLargeForFleet: "too large"
   case nil: nil
   }
 }
