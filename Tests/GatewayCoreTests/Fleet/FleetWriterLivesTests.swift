@@ -42,14 +42,14 @@ import Testing
     rig.mayWrite()
     rig.say(1, "known", ack: 4, row: "7")
     rig.say(2, "asked", ack: 5, row: "8")
-    writer.heard(reply: .acknowledged(sink.acks[0], RemoteAnswer([1])))
+    writer.heard(reply: .acknowledged(sink.acks[0], RemoteAnswer(Array("1".utf8))))
     rig.say(1, "known", life: 2, ack: 1, row: "7")
     rig.say(2, "asked", life: 2, ack: 2, row: "8")
-    writer.heard(reply: .acknowledged(sink.acks[1], RemoteAnswer([2])))
+    writer.heard(reply: .acknowledged(sink.acks[1], RemoteAnswer(Array("2".utf8))))
     scene.turn(by: .milliseconds(50))
     #expect(sink.takeAll() == ["known acknowledged", "asked acknowledged"])
-    #expect(rig.told(life: 2).contains(.acknowledged(1, RemoteAnswer([1]))))
-    #expect(rig.told(life: 2).contains(.acknowledged(2, RemoteAnswer([2]))))
+    #expect(rig.told(life: 2).contains(.acknowledged(1, RemoteAnswer(Array("1".utf8)))))
+    #expect(rig.told(life: 2).contains(.acknowledged(2, RemoteAnswer(Array("2".utf8)))))
   }
 
   @Test func aRetryInTheSameLifeIsWrittenUntilItsAnswerIsKnown() {
@@ -87,12 +87,12 @@ import Testing
     rig.mayWrite()
     rig.say(1, "old", ack: 4)
     rig.say(1, "new", life: 2, ack: 4)
-    writer.heard(reply: .acknowledged(sink.acks[0], RemoteAnswer([1])))
-    writer.heard(reply: .acknowledged(sink.acks[1], RemoteAnswer([2])))
+    writer.heard(reply: .acknowledged(sink.acks[0], RemoteAnswer(Array("1".utf8))))
+    writer.heard(reply: .acknowledged(sink.acks[1], RemoteAnswer(Array("2".utf8))))
     scene.settle()
     #expect(sink.forgotten == [sink.acks[0]])
     #expect(rig.told(life: 1).filter { $0 != .written(upTo: 1) } == [])
-    #expect(rig.told(life: 2).filter { $0 != .written(upTo: 1) } == [.acknowledged(4, RemoteAnswer([2]))])
+    #expect(rig.told(life: 2).filter { $0 != .written(upTo: 1) } == [.acknowledged(4, RemoteAnswer(Array("2".utf8)))])
   }
 
   @Test func whatTheFleetHasWrittenIsNotWrittenAgainForItsHostWhoseAdoptionIsUndone() {
@@ -102,17 +102,17 @@ import Testing
     rig.mayWrite()
     let sends = ["7", "8"].compactMap { FleetSend(name: "b/\($0)", fields, place: scene.place) }
     rig.carry(sends)
-    writer.heard(reply: .acknowledged(sink.acks[0], RemoteAnswer([1])))
+    writer.heard(reply: .acknowledged(sink.acks[0], RemoteAnswer(Array("1".utf8))))
     rig.say(1, "kept", life: 3, ack: 1, row: "7")
     rig.say(2, "kept", life: 3, ack: 2, row: "8")
-    writer.heard(reply: .acknowledged(sink.acks[1], RemoteAnswer([2])))
+    writer.heard(reply: .acknowledged(sink.acks[1], RemoteAnswer(Array("2".utf8))))
     rig.carry(sends)
     // Longer than any answer is waited for.
     rig.mayWrite()
     scene.turn(by: .seconds(2))
     #expect(sink.takeAll() == ["kept acknowledged", "kept acknowledged"])
-    #expect(rig.told(life: 3).contains(.acknowledged(1, RemoteAnswer([1]))))
-    #expect(rig.told(life: 3).contains(.acknowledged(2, RemoteAnswer([2]))))
+    #expect(rig.told(life: 3).contains(.acknowledged(1, RemoteAnswer(Array("1".utf8)))))
+    #expect(rig.told(life: 3).contains(.acknowledged(2, RemoteAnswer(Array("2".utf8)))))
   }
 
   @Test func whatIsAdoptedIsWrittenAndItsOutcomeKept() {
@@ -203,9 +203,9 @@ import Testing
     adopt(["b/1", "b-x/1"], retries: 1)
     wait(1_500)
     #expect(sink.takeAll() == ["kept acknowledged", "kept acknowledged"])
-    writer.heard(reply: .acknowledged(sink.acks[0], RemoteAnswer([1])))
+    writer.heard(reply: .acknowledged(sink.acks[0], RemoteAnswer(Array("1".utf8))))
     wait(2_000)
-    let acknowledged = ["1": FleetSendEnd(.acked, answer: RemoteAnswer([1]).args).row.bytes]
+    let acknowledged = ["1": FleetSendEnd(.acked, answer: RemoteAnswer(Array("1".utf8)).args).row.bytes]
     #expect(adopted == [:] && box("b") == acknowledged && box("b-x") == acknowledged)
     #expect(sink.takeAll() == [] && sink.forgotten == [sink.acks[1]])
   }
@@ -227,10 +227,11 @@ import Testing
     adopt(["b/1"], retries: 3)
     wait(5_000)
     #expect(sink.takeAll() == ["kept acknowledged"])
-    writer.heard(reply: .acknowledged(sink.acks[0], RemoteAnswer([1])))
+    writer.heard(reply: .acknowledged(sink.acks[0], RemoteAnswer(Array("1".utf8))))
     wait(50)
-    #expect(rig.told("b-x").contains(.acknowledged(4, RemoteAnswer([1]))))
-    #expect(adopted == [:] && box("b") == ["1": FleetSendEnd(.acked, answer: RemoteAnswer([1]).args).row.bytes])
+    #expect(rig.told("b-x").contains(.acknowledged(4, RemoteAnswer(Array("1".utf8)))))
+    #expect(
+      adopted == [:] && box("b") == ["1": FleetSendEnd(.acked, answer: RemoteAnswer(Array("1".utf8)).args).row.bytes])
   }
 
   @Test func whatTheFleetHasWrittenIsNotTriedAgainOnceItsHostAwaitsItUnderItsNewName() {
@@ -239,10 +240,11 @@ import Testing
     rig.say(1, "kept", host: "b-x", ack: 4, row: "1")
     wait(5_000)
     #expect(sink.takeAll() == ["kept acknowledged"])
-    writer.heard(reply: .acknowledged(sink.acks[0], RemoteAnswer([1])))
+    writer.heard(reply: .acknowledged(sink.acks[0], RemoteAnswer(Array("1".utf8))))
     wait(50)
-    #expect(rig.told("b-x").contains(.acknowledged(4, RemoteAnswer([1]))))
-    #expect(adopted == [:] && box("b") == ["1": FleetSendEnd(.acked, answer: RemoteAnswer([1]).args).row.bytes])
+    #expect(rig.told("b-x").contains(.acknowledged(4, RemoteAnswer(Array("1".utf8)))))
+    #expect(
+      adopted == [:] && box("b") == ["1": FleetSendEnd(.acked, answer: RemoteAnswer(Array("1".utf8)).args).row.bytes])
   }
 
   @Test func whatAHostAwaitedUnderItsNewNameIsTriedAgainForItsOldOneWhenTheHostIsGone() {
@@ -254,7 +256,7 @@ import Testing
     adopt(["b-x/1"], retries: 1)
     wait(1_500)
     #expect(sink.takeAll() == ["kept acknowledged", "kept acknowledged"])
-    writer.heard(reply: .acknowledged(sink.acks[1], RemoteAnswer([1])))
+    writer.heard(reply: .acknowledged(sink.acks[1], RemoteAnswer(Array("1".utf8))))
     wait(50)
     #expect(adopted == [:] && box("b").count == 1 && box("b") == box("b-x"))
   }
@@ -265,9 +267,9 @@ import Testing
     // The number of its life is the same.
     rig.say(1, "kept", host: "b-x", ack: 9, row: "1")
     #expect(sink.takeAll() == ["kept acknowledged"])
-    writer.heard(reply: .acknowledged(sink.acks[0], RemoteAnswer([1])))
+    writer.heard(reply: .acknowledged(sink.acks[0], RemoteAnswer(Array("1".utf8))))
     wait(50)
-    #expect(rig.told("b").contains(.acknowledged(4, RemoteAnswer([1]))))
-    #expect(rig.told("b-x").contains(.acknowledged(9, RemoteAnswer([1]))))
+    #expect(rig.told("b").contains(.acknowledged(4, RemoteAnswer(Array("1".utf8)))))
+    #expect(rig.told("b-x").contains(.acknowledged(9, RemoteAnswer(Array("1".utf8)))))
   }
 }

@@ -33,7 +33,7 @@ import Testing
     #expect(Self.redirect(to: "[::ffff:192.0.2.1]", .sameHost) == .dial)
   }
 
-  @Test(arguments: ["[::1::2]", "[g]"]) func hostThatCannotBeReadNamesNoPlace(host: String) {
+  @Test(arguments: ["[::1::2]", "[:g]"]) func hostThatCannotBeReadNamesNoPlace(host: String) {
     #expect(Self.redirect(to: host) == nil)
   }
 }

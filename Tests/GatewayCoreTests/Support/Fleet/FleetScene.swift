@@ -74,14 +74,19 @@ final class FleetScene {
 
   static func event(_ text: String, epoch: String? = nil, offset: String? = nil) -> FleetEntry {
     let head = FleetEvent.Head(time: 1, epoch: epoch, offset: offset)
-    return .event(FleetEvent(head: head, name: Array("\"e\"".utf8), arguments: Array(text.utf8), kwargs: nil))
+    return .event(FleetEvent(head: head, name: Array("\"e\"".utf8), arguments: Array("\"\(text)\"".utf8), kwargs: nil))
+  }
+
+  /// The word that an event has as its argument.
+  static func word(_ arguments: [UInt8]) -> String {
+    String(decoding: arguments.filter { $0 != UInt8(ascii: "\"") }, as: UTF8.self)
   }
 
   /// What is in the stream of events, as words.
   var events: [String] {
     store.records(of: place.key(.events), after: .start).map { record in
       switch FleetEntry(record.fields) {
-      case .event(let event): "\(record.position) \(String(decoding: event.arguments, as: UTF8.self))"
+      case .event(let event): "\(record.position) \(Self.word(event.arguments))"
       case .marker(let marker): "\(record.position) \(marker.kind)"
       case .dropped, .tooLong, nil: "\(record.position) ?"
       }
@@ -118,7 +123,7 @@ final class FleetOwner: UpstreamChannelOwner {
   func channel(
     _ channel: any UpstreamChannel, receivedEvent name: RawSpan, arguments: RawSpan, kwargs: RawSpan?, ack: UInt64?
   ) {
-    let text = arguments.withUnsafeBytes { String(decoding: $0, as: UTF8.self) }
+    let text = FleetScene.word(arguments.withUnsafeBytes { Array($0) })
     let question = ack.map { " asks \($0)" } ?? ""
     heard.append("\(place?.epoch ?? "?")/\(place?.sequence ?? 0) \(text)\(question)")
     place = nil
