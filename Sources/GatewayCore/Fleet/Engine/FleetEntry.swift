@@ -57,11 +57,11 @@ enum FleetEntry: Equatable, Sendable {
     }
     let size = fields.number("l")
     guard fields.has("n"), size != nil || fields.has("a") else { return nil }
-    let (name, kwargs) = (fields.string("n"), fields.object("w"))
+    let name = fields.string("n")
     if let size, let name {
       self = .tooLong(head, name: name, size: Int(clamping: size))
-    } else if let name, let arguments = fields.elements("a"), fields.has("w") == (kwargs != nil) {
-      self = .event(FleetEvent(head: head, name: name, arguments: arguments, kwargs: kwargs))
+    } else if let name, let payload = fields.payload {
+      self = .event(FleetEvent(head: head, name: name, arguments: payload.arguments, kwargs: payload.kwargs))
     } else {
       self = .dropped(
         head,

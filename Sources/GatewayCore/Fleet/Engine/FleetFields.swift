@@ -68,6 +68,14 @@ extension FleetFields {
   /// An object; nil for anything else.
   func object(_ name: String) -> [UInt8]? { json(name, .object, depth: LineDepth.argumentLimit + 1) }
 
+  /// The arguments of an event or an answer, `a`, and its keyword arguments, `w`, where it has some; nil where one of them cannot
+  /// be told.
+  var payload: (arguments: [UInt8], kwargs: [UInt8]?)? {
+    let kwargs = object("w")
+    guard let arguments = elements("a"), has("w") == (kwargs != nil) else { return nil }
+    return (arguments, kwargs)
+  }
+
   private func json(_ name: String, _ form: JSONLineForm, depth: Int) -> [UInt8]? {
     self[name].flatMap { form.fits($0.span.bytes, depth: depth) ? $0 : nil }
   }

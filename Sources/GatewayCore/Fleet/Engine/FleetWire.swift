@@ -85,12 +85,7 @@ extension RemoteAnswer {
       self = .unreadable
     } else {
       guard fields.has("a") else { return nil }
-      let kwargs = fields.object("w")
-      guard let args = fields.elements("a"), fields.has("w") == (kwargs != nil) else {
-        self = .unreadable
-        return
-      }
-      self.init(args, kwargs: kwargs)
+      self = fields.payload.map { RemoteAnswer($0.arguments, kwargs: $0.kwargs) } ?? .unreadable
     }
   }
 }

@@ -13,6 +13,10 @@ import Testing
   private let leave = PreparedLeave(
     message: PreparedMessage(event: "quit:é", body: Array(#"["1:2:"]"#.utf8), attachments: [[58, 0]]), wantsAck: true)
 
+  @Test func entryOfTwoOfTheLongestMessagesIsReadAsOneAnswer() {
+    #expect(2 * FleetWire.longest + FleetFields.limit * 1_024 <= RESPReader.Limits().bytes)
+  }
+
   @Test func whatAHostSaysCrossesAsItIs() {
     let calls: [FleetUpEntry.Call] = [
       .write(message, ack: nil, row: nil), .write(message, ack: 7, row: "id-12"), .answer(3, message),
