@@ -24,6 +24,8 @@ struct Backlog {
     var start: UInt64?
     /// A sentence for a person; nil where the reason says it all.
     var detail: String?
+    /// It may be about events before those that wait ahead of it, and stands in no history.
+    var isOfReturnedRight = false
 
     /// Continuity with the upstream was lost, and `epoch` begins behind `start`.
     static func lostContinuity(epoch: String, after start: UInt64) -> Self {

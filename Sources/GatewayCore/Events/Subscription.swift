@@ -172,13 +172,12 @@ final class Subscription {
       let counts = gaps.compactMap(\.count)
       gap.count = counts.count == gaps.count ? counts.reduce(0, +) : nil
     }
-    gap.detail = Self.returned
+    gap.isOfReturnedRight = true
+    gap.detail = "the right to these events was gone while they waited"
     catchUp()
     // It is about what came before anything that may be passed over.
     if !isMuted { put(gap) }
   }
-
-  private static let returned = "the right to these events was gone while they waited"
 
   /// What an earlier daemon had let go of when the right to it was taken away. Where the right is back, only what the
   /// client does not come by again behind the place at which it goes on is missing. `epoch`: the present one.
@@ -321,7 +320,7 @@ final class Subscription {
   /// no history.
   private func writeReturned(before place: (epoch: String, sequence: UInt64)) {
     backlog.forEachGap { gap in
-      guard gap.detail == Self.returned, let part = gap.part(upTo: place, present: gap.epoch) else { return }
+      guard gap.isOfReturnedRight, let part = gap.part(upTo: place, present: gap.epoch) else { return }
       write(encode(part))
     }
   }
