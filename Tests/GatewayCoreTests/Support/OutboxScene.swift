@@ -35,3 +35,12 @@ class OutboxScene {
     }
   }
 }
+
+/// One that sends with `delivery: durable`.
+class DurableScene: OutboxScene {
+  @discardableResult
+  func send(_ event: String, _ more: String = "", id: Int = 1, durable: Bool = true) -> [String] {
+    let delivery = durable ? #","delivery":"durable""# : ""
+    return client.call("send", #"{"upstream":"chat","event":"\#(event)"\#(delivery)\#(more)}"#, id: id)
+  }
+}
