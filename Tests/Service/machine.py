@@ -136,6 +136,11 @@ class Machine:
         """What a line of shell prints."""
         return self.run("sh", "-ec", text, **options).out
 
+    def subscribe(self, upstream, **options):
+        """Ends as soon as the daemon has taken a subscription (exit 0), or said why it does not."""
+        return self.run("gatewayctl", "--timeout", f"{SOON:.0f}s", "call", "subscribe", json.dumps({"upstream": upstream}),
+                        **options)
+
     @contextlib.contextmanager
     def start(self, *words, user=None, env=None):
         """A command that runs beside the test and is ended with it."""

@@ -74,7 +74,7 @@ def test_removing_keeps_state_and_configuration(machine, packages):
     install(machine, packages.inside())
     (kept,) = machine.run("gatewayctl", "outbox", "list").out.splitlines()
     assert '"state":"queued"' in kept
-    machine.run("gatewayctl", "subscribe", "later", "--for", "10ms")
+    machine.subscribe("later")
 
 
 def test_purging_leaves_the_accounts_and_foreign_files(machine, packages):

@@ -49,6 +49,6 @@ def test_no_secret_reaches_the_journal(service, chat):
     service.write("/etc/gatewayd/gatewayd.toml",
                   f'[upstream.auth]\nurl = "{chat.url}/auth"\nauth.token = "{secret}"\n')
     service.run("systemctl", "restart", "gatewayd.service")
-    assert service.run("gatewayctl", "--timeout", "5s", "request", "auth", "echo", "1", check=False).code == 73
+    assert service.run("gatewayctl", "--timeout", "30s", "request", "auth", "echo", "1", check=False).code == 73
     service.run("journalctl", "--sync")
     assert secret not in service.sh("journalctl --output=export --all --no-pager")

@@ -46,7 +46,7 @@ allow = ["status"]
 ''')
     service.run("systemctl", "reload", "gatewayd.service")
     assert service.run("gatewayctl", "send", "chat", "say", "x", user="alice", check=False).code == 77
-    assert service.run("gatewayctl", "subscribe", "chat", "--for", "10ms", user="alice").code == 0
+    assert service.subscribe("chat", user="alice").code == 0
     assert service.run("gatewayctl", "request", "chat", "echo", "1").out == "1"
 
 

@@ -35,7 +35,7 @@ def test_a_client_starts_the_service_through_the_socket(service):
 
 def test_the_service_is_ready_when_systemctl_start_returns(service):
     service.run("systemctl", "restart", "gatewayd.service")
-    assert "rtt" in service.run("gatewayctl", "--timeout", "2s", "ping").out
+    assert "rtt" in service.run("gatewayctl", "--timeout", "30s", "ping").out
     assert service.show("gatewayd.service", "StatusText") != ""
 
 
@@ -99,7 +99,7 @@ def test_a_broken_configuration_and_a_restart_keep_the_socket_and_its_clients(se
 
 
 def test_the_watchdog_replaces_a_daemon_that_hangs(service):
-    service.override("gatewayd.service", "[Service]\nWatchdogSec=1s\n")
+    service.override("gatewayd.service", "[Service]\nWatchdogSec=2s\n")
     service.run("systemctl", "restart", "gatewayd.service")
     pid = main_pid(service)
     service.run("kill", "-STOP", pid)

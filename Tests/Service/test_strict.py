@@ -145,12 +145,12 @@ def test_durable_sends_outlive_a_kill(strict, chat):
 
 
 def test_the_watchdog_is_fed_and_the_journal_has_the_fields(strict):
-    strict.write(f"{DROPINS}/watchdog.conf", "[Service]\nWatchdogSec=500ms\n")
+    strict.write(f"{DROPINS}/watchdog.conf", "[Service]\nWatchdogSec=2s\n")
     strict.run("systemctl", "daemon-reload")
     strict.run("systemctl", "restart", "gatewayd.service")
     pid = strict.show("gatewayd.service", "MainPID")
     # Nothing is to happen: so long would three watchdogs take.
-    strict.run("gatewayctl", "subscribe", "http://127.0.0.1:9", "--for", "1500ms", check=False)
+    strict.run("gatewayctl", "subscribe", "http://127.0.0.1:9", "--for", "6s", check=False)
     assert strict.show("gatewayd.service", "MainPID") == pid
     assert any("GATEWAY_PATH" in record for record in strict.journal("--unit=gatewayd.service", f"_PID={pid}"))
 

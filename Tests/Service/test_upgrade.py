@@ -77,7 +77,7 @@ def test_an_upgrade_asks_nothing_about_an_edited_configuration(installed, newer)
     install(installed, newer)
     assert installed.path("/etc/gatewayd/gatewayd.toml").read_text() == edited
     assert installed.path("/etc/gatewayd/gatewayd.toml").stat().st_mode & 0o777 == 0o640
-    installed.run("gatewayctl", "subscribe", "mine", "--for", "10ms")
+    installed.subscribe("mine")
 
 
 def test_an_upgrade_leaves_alone_what_was_disabled_or_masked(installed, packages, newer):
