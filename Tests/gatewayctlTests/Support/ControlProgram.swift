@@ -56,7 +56,16 @@ final class ControlProgram {
     variables.merge(environment) { $1 }
     var argv = ([Self.path] + words).map { strdup($0) } + [nil]
     var envp = variables.map { strdup("\($0.key)=\($0.value)") } + [nil]
-    let code = posix_spawn(&pid, Self.path, &actions, nil, &argv, &envp)
+    // A shell's background job has the interrupt ignored, and its children inherit that: they begin like a user's.
+    var attributes = posix_spawnattr_t()
+    posix_spawnattr_init(&attributes)
+    var interrupt = sigset_t()
+    sigemptyset(&interrupt)
+    sigaddset(&interrupt, SIGINT)
+    posix_spawnattr_setsigdefault(&attributes, &interrupt)
+    posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGDEF))
+    let code = posix_spawn(&pid, Self.path, &actions, &attributes, &argv, &envp)
+    posix_spawnattr_destroy(&attributes)
     posix_spawn_file_actions_destroy(&actions)
     for text in argv + envp { free(text) }
     for end in [inputPipe[0], outputPipe[1], errorPipe[1]] { close(end) }
