@@ -88,7 +88,7 @@ import Testing
     let server = try Reluctant()
     let requesting = try HTTPRequesting()
     let body = [UInt8](repeating: 1, count: Self.large)
-    let limit = requesting.loop.time.now + .milliseconds(200)
+    let limit = requesting.loop.time.now + .seconds(1)
     let exchange = requesting.start(Self.post(server.peer.port, body, until: limit))
     exchange.mayWrite(until: limit + .seconds(60))
     try turn(requesting) { !server.peer.noted.isEmpty }

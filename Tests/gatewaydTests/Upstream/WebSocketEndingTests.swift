@@ -22,7 +22,7 @@ import Testing
     request.messageLimit = messageLimit
     let failure = try dialing.failure(request)
     try dialing.becomeQuiet()
-    try dialing.run(within: .milliseconds(500)) { !peer.noted.isEmpty }
+    try dialing.run { !peer.noted.isEmpty }
     #expect(dialing.opened.count == 1)
     #expect(dialing.closed.count == 1)
     #expect(dialing.callsFromWithin == 0)
