@@ -176,12 +176,15 @@ async def test_an_acknowledgement_without_arguments_prints_nothing(daemons, chat
 
 
 async def test_a_request_that_is_not_answered_in_time_is_124(daemons, chat, ctl):
-    check_failure(await ctl(await daemons(), "request", "--timeout", "300ms", chat.url, "hold", "x"), 124)
+    daemon = await daemons()
+    await daemon.connected(url=chat.url)
+    check_failure(await ctl(daemon, "request", "--timeout", "1s", chat.url, "hold", "x"), 124)
 
 
 async def test_a_key_whose_send_was_lost_is_no_success(daemons, chat, ctl):
     daemon = await daemons()
-    send = ("send", "--key", "k", "--delivery", "acked", "--timeout", "300ms", chat.url, "hold", "x")
+    await daemon.connected(url=chat.url)
+    send = ("send", "--key", "k", "--delivery", "acked", "--timeout", "2s", chat.url, "hold", "x")
     assert (await ctl(daemon, *send)).code == 124
     again = await ctl(daemon, *send)
     check_failure(again, 74)
@@ -459,9 +462,11 @@ async def test_args_only_prints_the_array_of_arguments(daemons, chat, start_ctl)
 
 
 async def test_a_count_that_is_not_reached_in_time_is_124(daemons, chat, ctl):
-    outcome = await ctl(await daemons(), "subscribe", "-n", "5", "--for", "300ms", chat.url)
-    assert outcome.code == 124, outcome
-    assert (await ctl(await daemons(), "subscribe", "--for", "100ms", chat.url)).code == 0
+    daemon = await daemons()
+    # Long enough for the daemon to have answered on a machine that is busy.
+    counted, timed = await asyncio.gather(
+        ctl(daemon, "subscribe", "-n", "5", "--for", "2s", chat.url), ctl(daemon, "subscribe", "--for", "2s", chat.url))
+    assert (counted.code, timed.code) == (124, 0), (counted, timed)
 
 
 async def test_states_are_printed_when_asked_for(daemons, chat, start_ctl):
@@ -731,10 +736,13 @@ async def test_introspect_explains_the_methods(daemons, ctl):
 async def test_a_command_is_quick(daemons, chat, ctl):
     daemon = await daemons()
     await daemon.connected(url=chat.url)
-    begin = time.monotonic()
+    took = []
     for _ in range(20):
+        begin = time.monotonic()
         assert (await ctl(daemon, "send", chat.url, "line")).code == 0
-    assert (time.monotonic() - begin) / 20 < 0.15
+        took.append(time.monotonic() - begin)
+    # The quickest: the others may have waited for other work on the machine.
+    assert min(took) < 0.15, took
 
 
 # On a terminal
@@ -761,13 +769,15 @@ async def test_without_a_terminal_colour_comes_only_when_forced(daemons, ctl):
 
 # What a script is told of an upstream that is down
 
-async def test_a_script_that_subscribes_to_a_wrong_port_is_told_why_once(daemons, closed_port, ctl):
+async def test_a_script_that_subscribes_to_a_wrong_port_is_told_why_once(daemons, closed_port, start_ctl):
     daemon = await daemons({"defaults": {"reconnect": {"base": "10ms", "cap": "20ms"}}})
     url = f"http://127.0.0.1:{closed_port}"
-    outcome = await ctl(daemon, "subscribe", url, "--for", "600ms")
-    assert outcome.code == 0 and outcome.out == "", outcome
-    (line,) = outcome.err.splitlines()
-    assert line.startswith(f"gatewayctl: {url} is ") and "unreachable" in line, outcome
+    command = await start_ctl(daemon, "subscribe", url, "--for", "3s")
+    line = await command.error_line()
+    assert line.startswith(f"gatewayctl: {url} is ") and "unreachable" in line, line
+    await daemon.until(lambda status: status["connections"][0]["attempt"] > 5, "more attempts")
+    outcome = await command.outcome()
+    assert (outcome.code, outcome.out, outcome.err) == (0, "", ""), outcome
 
 
 @pytest.mark.parametrize("wrong, reason", [("port", "unreachable"), ("namespace", "refused")])
@@ -784,12 +794,14 @@ async def test_serve_for_a_wrong_port_or_namespace_is_told_why_once(daemons, cha
     assert outcome.out == "" and reason not in outcome.err, outcome
 
 
-async def test_a_script_that_subscribes_to_a_wrong_namespace_is_told_why_once(daemons, chat, ctl):
+async def test_a_script_that_subscribes_to_a_wrong_namespace_is_told_why_once(daemons, chat, start_ctl):
     daemon = await daemons({"defaults": {"reconnect": {"refused_base": "10ms", "refused_cap": "20ms"}}})
-    outcome = await ctl(daemon, "subscribe", f"{chat.url}/nowhere", "--for", "600ms")
-    assert outcome.code == 0 and outcome.out == "", outcome
-    (line,) = outcome.err.splitlines()
-    assert line.startswith(f"gatewayctl: {chat.url}/nowhere is ") and "refused" in line, outcome
+    command = await start_ctl(daemon, "subscribe", f"{chat.url}/nowhere", "--for", "3s")
+    line = await command.error_line()
+    assert line.startswith(f"gatewayctl: {chat.url}/nowhere is ") and "refused" in line, line
+    await daemon.until(lambda status: status["connections"][0]["attempt"] > 5, "more attempts")
+    outcome = await command.outcome()
+    assert (outcome.code, outcome.out, outcome.err) == (0, "", ""), outcome
 
 
 async def test_a_send_to_a_server_that_is_known_to_be_down_says_so(daemons, closed_port, ctl):

@@ -40,7 +40,8 @@ async def test_a_server_with_an_authority_of_its_own_needs_cacert(daemons, serve
     for trust in (["--cacert", authority / "ca.pem"], ["--insecure"]):
         outcome = await ctl(daemon, "request", url, "echo", "7", *trust)
         assert (outcome.code, outcome.out) == (0, "7\n"), outcome
-    await ctl(daemon, "wait", url, "--timeout", "300ms")
+    (await daemon.client()).post("wait", url=url, state="connected", timeout=60_000)
+    await daemon.until(lambda s: any(one["reason"] == "tls" for one in s["connections"]), "the failure")
     outcome = await ctl(daemon, "request", url, "echo", "7", "--no-queue")
     assert outcome.code == 69 and "--cacert FILE names the authority to trust" in outcome.err, outcome
     outcome = await ctl(daemon, "send", url, "echo", "7")

@@ -271,7 +271,7 @@ async def test_a_room_is_left_with_the_last_program_of_all_hosts(hosts, chat):
     await within(left(), "the room of the dead host to be left", 4 * SOON)
 
 
-async def test_a_trace_shows_the_holders_link_and_says_elsewhere_which_host_has_it(hosts, ctl):
+async def test_a_trace_shows_the_holders_link_and_says_elsewhere_which_host_has_it(hosts, start_ctl):
     two = await hosts(2)
     clients = [await ready(host) for host in two]
     first = await holder(two)
@@ -293,8 +293,9 @@ async def test_a_trace_shows_the_holders_link_and_says_elsewhere_which_host_has_
     # It may have looked last when no host had it yet.
     where = await shown(far, f"HOLDER {link['fleet']['host']}: ")
     assert where["layer"] == "fleet", where
-    printed = await ctl(other, "trace", "--for", "300ms", "chat")
-    assert printed.code == 0 and json.loads(printed.out.splitlines()[0])["text"] == where["text"]
+    command = await start_ctl(other, "trace", "--for", "3s", "chat")
+    assert json.loads(await command.line())["text"] == where["text"]
+    assert (await command.outcome()).code == 0
     await clients[two.index(other)].call("send", upstream="chat", event="say", args=["hi"])
     for client in near:
         await shown(client, "EVENT say (1 arg")
