@@ -112,7 +112,7 @@ async def test_a_request_whose_time_is_short_fails_once_and_a_late_answer_is_ign
     waiting = client.post("wait", url=peer.url, state="connected", timeout=5000)
     link = await peer.session()
     await client.result(waiting)
-    pending = client.post("request", url=peer.url, event="e", timeout=1)
+    pending = client.post("request", url=peer.url, event="e", timeout=200)
     await link.expect('420["e"]')
     await client.failure(pending, "AckTimeout")
     await link.text("430[1]")

@@ -92,7 +92,7 @@ async def test_a_call_that_a_host_gives_up_is_cancelled_at_the_router(hosts, cro
     peer = await crossbar.peer()
     await peer.control("register", procedure=crossbar.name("hang"), behaviour="hang")
     _, clients = await both(hosts, url=crossbar.url)
-    await clients[1].fails("AckTimeout", "request", upstream="chat", event=crossbar.name("hang"), timeout=300)
+    await clients[1].fails("AckTimeout", "request", upstream="chat", event=crossbar.name("hang"), timeout=2_000)
     assert await peer.control("interrupted", count=1, timeout=SOON) == 1
 
 

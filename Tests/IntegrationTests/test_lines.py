@@ -88,8 +88,8 @@ async def test_a_second_answer_is_no_event(daemons, lines):
 
 
 async def test_an_answer_that_does_not_come_is_an_ack_timeout(daemons, lines):
-    client = await (await daemons(upstream(lines))).client()
-    await client.fails("AckTimeout", "request", upstream="chat", event="hold", timeout=200)
+    client = await (await daemons(upstream(lines))).connected(upstream="chat")
+    await client.fails("AckTimeout", "request", upstream="chat", event="hold", timeout=1_000)
     pending = client.post("request", upstream="chat", event="hold", timeout=60_000)
     await lines.until_received(2, "hold")
     lines.cut()

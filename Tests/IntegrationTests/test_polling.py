@@ -143,10 +143,10 @@ async def test_a_request_succeeds_behind_a_proxy_that_never_answers_an_upgrade(d
 
     server = await asyncio.start_server(proxy, "127.0.0.1", 0)
     url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
-    # As by default, but in a tenth of the time: a request waits as long as one phase of a handshake.
-    daemon = await daemons({"defaults": {"transports": ["websocket", "polling"], "handshake": "1s"}})
+    # As by default, but in less than a third of the time: a request waits as long as one phase of a handshake.
+    daemon = await daemons({"defaults": {"transports": ["websocket", "polling"], "handshake": "3s"}})
     client = await daemon.client()
-    assert (await client.call("request", url=url, event="echo", args=[1], timeout=1_000))["args"] == [1]
+    assert (await client.call("request", url=url, event="echo", args=[1], timeout=3_000))["args"] == [1]
     assert (await daemon.connection())["transport"] == "polling"
     server.close()
 

@@ -4,8 +4,8 @@ import pytest
 
 
 async def test_no_answer_in_time_is_an_ack_timeout(daemons, server):
-    client = await (await daemons()).client()
-    error = await client.fails("AckTimeout", "request", url=server.url, event="hold", args=["door"], timeout=300)
+    client = await (await daemons()).connected(url=server.url)
+    error = await client.fails("AckTimeout", "request", url=server.url, event="hold", args=["door"], timeout=1_000)
     assert "retry" not in error.data or error.data["retry"] is not True
     await server.control("release", name="door", value="late")
     assert (await client.call("request", url=server.url, event="echo", args=[1]))["args"] == [1]
@@ -95,8 +95,10 @@ async def test_a_repeated_or_unknown_answer_is_ignored(daemons, peer):
 
 async def test_an_ack_id_is_not_used_again_on_the_same_link(daemons, peer):
     client = await (await daemons()).client()
-    first = client.post("request", url=peer.url, event="e", timeout=100)
+    await client.call("subscribe", url=peer.url, state=True)
     link = await peer.session()
+    await client.state_until("connected")
+    first = client.post("request", url=peer.url, event="e", timeout=1_000)
     used = (await link.receive())[2:].removesuffix('["e"]')
     await client.failure(first, "AckTimeout")
     second = client.post("request", url=peer.url, event="e")

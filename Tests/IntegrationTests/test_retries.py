@@ -21,7 +21,7 @@ async def test_without_an_acknowledgement_it_is_written_again_with_new_ids(daemo
 
 async def test_a_late_acknowledgement_of_an_earlier_try_is_a_success(daemons, peer):
     client = await (await daemons()).client()
-    pending = client.post("request", url=peer.url, event="echo", args=[1], retries=3, ack_timeout=100)
+    pending = client.post("request", url=peer.url, event="echo", args=[1], retries=3, ack_timeout=1_000)
     link = await peer.session()
     await link.expect('420["echo",1]', '421["echo",1]')
     await link.text('430["first"]')
