@@ -287,12 +287,12 @@ async def test_a_slow_server(daemons, servers):
 
 
 async def test_a_server_that_hangs(daemons, peer):
-    daemon = await daemons({"upstream": {"chat": {"url": peer.url, "handshake": "300ms"}}})
+    daemon = await daemons({"upstream": {"chat": {"url": peer.url, "handshake": "1s"}}})
     assert ending(await examine(daemon, upstream="chat")) == "http.slow"
 
 
 async def test_the_time_for_all_of_it(daemons, peer):
-    assert ending(await examine(await daemons(), url=peer.url, timeout=300)) == "http.time"
+    assert ending(await examine(await daemons(), url=peer.url, timeout=2_000)) == "http.time"
 
 
 async def test_the_shared_connection_is_left_alone(daemons, chat):

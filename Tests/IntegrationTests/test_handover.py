@@ -194,7 +194,7 @@ async def test_a_wait_goes_on_with_its_id_and_the_rest_of_its_time(managed, clos
     daemon = await managed(config(f"http://127.0.0.1:{closed_port}"))
     client = await daemon.client()
     answer = client.post("wait", upstream="chat", state="connected", timeout=600_000)
-    late = client.post("wait", upstream="chat", state="connected", timeout=1_500)
+    late = client.post("wait", upstream="chat", state="connected", timeout=20_000)
     await client.call("ping")
     daemon.configure(config(chat.url))
     before = asyncio.get_running_loop().time()

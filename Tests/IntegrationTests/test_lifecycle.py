@@ -14,7 +14,7 @@ def state_of(status):
 
 
 async def test_an_unused_connection_lingers_closes_and_is_forgotten(daemons, chat):
-    daemon = await daemons({"defaults": SHORT})
+    daemon = await daemons({"defaults": {**SHORT, "linger": "1s"}})
     client = await daemon.connected(url=chat.url)
     watch = await daemon.client()
     identity = (await client.call("subscribe", url=chat.url))["subscription"]

@@ -22,12 +22,12 @@ async def test_a_send_after_a_long_stop_is_delivered_on_the_next_link_and_not_lo
     daemon = await daemons({"upstream": {"peer": {"url": peer.url}}})
     client = await daemon.client()
     await client.call("subscribe", upstream="peer", state=True)
-    old = await peer.session(interval=int(300 * FACTOR), timeout=int(300 * FACTOR))
+    old = await peer.session(interval=int(1_000 * FACTOR), timeout=int(1_000 * FACTOR))
     await client.state_until("connected")
     daemon.send_signal(signal.SIGSTOP)
     future = client.post("send", upstream="peer", event="late", delivery="sent")
     # The heartbeat's deadline itself has to pass.
-    await asyncio.sleep(0.8 * FACTOR)
+    await asyncio.sleep(2.2 * FACTOR)
     daemon.send_signal(signal.SIGCONT)
     fresh = await peer.session()
     assert await fresh.receive() == '42["late"]'

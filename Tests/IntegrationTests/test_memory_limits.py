@@ -125,7 +125,7 @@ async def test_half_a_message_ends_the_link_after_a_while(daemons, peer, kind):
 
 
 async def test_a_busy_link_with_long_messages_is_not_taken_for_one_that_stalls(daemons, peer):
-    daemon = await daemons({"defaults": {**REST, "message_timeout": "300ms"}})
+    daemon = await daemons({"defaults": {**REST, "message_timeout": "1s"}})
     client = await daemon.client()
     await client.call("subscribe", url=raw(peer, "/"))
     link = await peer.link()
@@ -134,7 +134,7 @@ async def test_a_busy_link_with_long_messages_is_not_taken_for_one_that_stalls(d
     stream = frame(TEXT, b"1" * 1_000) * 12
     for start in range(0, len(stream), 600):
         await link.raw(stream[start:start + 600])
-        await asyncio.sleep(0.05)
+        await asyncio.sleep(0.1)
     assert len(await client.events(12)) == 12
     assert (await daemon.connection())["state"] == "connected"
 

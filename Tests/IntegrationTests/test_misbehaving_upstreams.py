@@ -266,7 +266,7 @@ async def test_an_old_server_is_pinged_by_the_client(daemons, peer):
     await link.respond("400 Bad Request", HTTP_OLD)
     link = await peer.link()
     await link.upgrade()
-    await link.open(payload=None, interval=100, timeout=200)
+    await link.open(payload=None, interval=100, timeout=2_000)
     await link.text("40")
     for _ in range(3):
         await link.expect("2")
@@ -314,18 +314,18 @@ async def test_a_silent_server_is_given_up_after_interval_and_timeout(daemons, p
     daemon = await daemons()
     client = await daemon.client()
     await client.call("subscribe", url=peer.url, state=True)
-    link = await peer.session(interval=200, timeout=300)
     begin = asyncio.get_running_loop().time()
+    link = await peer.session(interval=200, timeout=300)
     await client.state_until("connected")
     state = await client.state()
     took = asyncio.get_running_loop().time() - begin
-    assert state["reason"] == "heartbeat" and 0.4 <= took <= 2, (state, took)
+    assert state["reason"] == "heartbeat" and 0.4 <= took <= 5, (state, took)
     await link.until_closed()
 
 
 async def test_a_frozen_server_is_given_up_and_taken_back(daemons, servers):
     server = await servers("eio4", "--ping-interval", 1, "--ping-timeout", 1)
-    daemon = await daemons({"defaults": {"handshake": "300ms"}})
+    daemon = await daemons({"defaults": {"handshake": "1s"}})
     client = await daemon.connected(url=server.url)
     await client.call("subscribe", url=server.url, state=True)
     server.pause()

@@ -268,7 +268,7 @@ gateway.ping()
 
 async def test_a_daemon_that_does_not_answer_ends_a_call_in_time(daemons):
     daemon = await daemons()
-    async with gatewayd.AsyncClient(daemon.socket, timeout=0.3) as gateway:
+    async with gatewayd.AsyncClient(daemon.socket, timeout=2) as gateway:
         await gateway.ping()
         daemon.send_signal(signal.SIGSTOP)
         try:
@@ -286,7 +286,7 @@ async def test_what_is_no_daemon_is_told_from_one(folder):
         writer.close()
 
     server = await asyncio.start_unix_server(prattle, folder / "other")
-    async with gatewayd.AsyncClient(folder / "other", timeout=0.3) as gateway:
+    async with gatewayd.AsyncClient(folder / "other", timeout=10) as gateway:
         with pytest.raises(gatewayd.ProtocolMismatch):
             await gateway.ping()
     server.close()

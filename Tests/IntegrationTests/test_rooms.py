@@ -83,7 +83,7 @@ async def test_the_server_acknowledges_before_the_subscription_is_there(daemons,
 
 
 async def test_an_acknowledgement_that_never_comes_refuses_the_subscription(daemons, chat):
-    daemon = await daemons(config(chat.url, connect_timeout="200ms"))
+    daemon = await daemons(config(chat.url, connect_timeout="2s"))
     client = await daemon.connected(upstream="chat")
     held = {"enter": [{"event": "hold", "args": ["for ever"], "ack": True}]}
     with pytest.raises(CallError) as refused:
@@ -93,7 +93,7 @@ async def test_an_acknowledgement_that_never_comes_refuses_the_subscription(daem
 
 
 async def test_a_later_connect_that_is_not_acknowledged_is_a_gap(daemons, chat):
-    daemon = await daemons(config(chat.url, connect_timeout="200ms"))
+    daemon = await daemons(config(chat.url, connect_timeout="2s"))
     client = await daemon.client()
     await client.call(
         "subscribe", upstream="chat", state=True, enter=[{"event": "hold", "args": ["x"], "ack": True}])

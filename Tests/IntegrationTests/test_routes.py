@@ -209,7 +209,7 @@ async def test_a_name_with_both_families_connects_quickly_to_the_one_that_listen
     begun = time.monotonic()
     await client.call("subscribe", upstream="chat")
     await (await peer.link()).session()
-    assert time.monotonic() - begun < 1 * FACTOR
+    assert time.monotonic() - begun < 3 * FACTOR
 
 
 async def test_a_literal_address_of_ipv6_works(daemons, families):
