@@ -19,6 +19,60 @@ struct ExactText: Hashable, Sendable {
   func hash(into hasher: inout Hasher) { hasher.combine(hash) }
 }
 
+/// What consists of texts and can be compared by their bytes, as `ExactText` is. `==` of a `String` also holds for
+/// other Unicode spellings, which to servers and access rules are other names.
+public protocol ExactlyComparable: Sendable {
+  /// Whether all bytes are the same.
+  func isExactly(_ other: Self) -> Bool
+  func hashExactly(into hasher: inout Hasher)
+}
+
+extension String: ExactlyComparable {
+  @inline(__always)
+  public func isExactly(_ other: String) -> Bool { utf8Span.span.bytes.isEqual(to: other.utf8Span.span.bytes) }
+
+  public func hashExactly(into hasher: inout Hasher) {
+    let bytes = utf8Span.span.bytes
+    hasher.combine(bytes.byteCount)
+    bytes.withUnsafeBytes { hasher.combine(bytes: $0) }
+  }
+}
+
+extension Optional: ExactlyComparable where Wrapped: ExactlyComparable {
+  public func isExactly(_ other: Wrapped?) -> Bool {
+    guard let self, let other else { return (self == nil) == (other == nil) }
+    return self.isExactly(other)
+  }
+
+  public func hashExactly(into hasher: inout Hasher) {
+    hasher.combine(self == nil)
+    self?.hashExactly(into: &hasher)
+  }
+}
+
+extension Array: ExactlyComparable where Element: ExactlyComparable {
+  public func isExactly(_ other: [Element]) -> Bool {
+    count == other.count && zip(self, other).allSatisfy { $0.isExactly($1) }
+  }
+
+  public func hashExactly(into hasher: inout Hasher) {
+    hasher.combine(count)
+    for element in self { element.hashExactly(into: &hasher) }
+  }
+}
+
+/// A text, or texts, of a value that equals another one only if all their bytes do.
+@propertyWrapper
+public struct ByBytes<Texts: ExactlyComparable>: Hashable, Sendable {
+  public var wrappedValue: Texts
+
+  public init(wrappedValue: Texts) { self.wrappedValue = wrappedValue }
+
+  public static func == (a: Self, b: Self) -> Bool { a.wrappedValue.isExactly(b.wrappedValue) }
+
+  public func hash(into hasher: inout Hasher) { wrappedValue.hashExactly(into: &hasher) }
+}
+
 extension RawSpan {
   /// Whether the other one holds the same bytes; eight at a time are compared, the last ones together with some before
   /// them.

@@ -3,11 +3,11 @@ public struct AccessRule: Equatable, Sendable {
   /// Either a user id or a group id, resolved from a name or a number when the configuration is read.
   var subject: AccessSubject
   /// Names or globs of configured upstreams; empty means every upstream, ad-hoc ones included.
-  var upstreams: [String]
+  @ByBytes var upstreams: [String]
   /// Names or globs of the namespaces in which it allows something; empty means every one.
-  var namespaces: [String]
+  @ByBytes var namespaces: [String]
   /// Names or globs of the events that it allows to send and to read; empty means every one.
-  var events: [String]
+  @ByBytes var events: [String]
   var allow: Set<AccessVerb>
   /// How a person finds it: `[[access]] 2 (user "backup", upstream "chat")`.
   var label = AccessRuleLabel()
@@ -89,7 +89,7 @@ struct AccessPlace: Hashable {
   /// rules call so: only those about all namespaces and events say anything about it.
   var strangers: [String] = []
   /// Without its query; nil stands for any namespace, of which one is enough.
-  private(set) var namespace: String?
+  @ByBytes private(set) var namespace: String?
 
   init(_ scope: AccessScope, neighbours: [String] = [], namespace: String?) {
     self.scope = scope

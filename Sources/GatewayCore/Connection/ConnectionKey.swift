@@ -1,31 +1,31 @@
-/// What makes two connections one and the same: the pool hands out the same object for equal keys. Secrets take part in
-/// it and are never shown.
+/// What makes two connections one and the same: the pool hands out the same object for equal keys. Names are compared
+/// by their bytes, as access rules and servers do. Secrets take part in it and are never shown.
 struct ConnectionKey: Hashable, Sendable, CustomStringConvertible, CustomReflectable {
   private enum Identity: Hashable {
     /// A configured upstream is itself by name, whatever its settings are.
-    case configured(name: String, namespace: String)
+    case configured(name: ExactText, namespace: ExactText)
     /// The link of a fleet's holder beside that.
-    case held(name: String, namespace: String)
+    case held(name: ExactText, namespace: ExactText)
     /// An ad-hoc one by everything that the server sees, and by its owner. Where the path of the URL is the namespace
     /// it counts once.
-    case adhoc(origin: UpstreamURL, namespace: String, auth: AuthSource, owner: UInt32?, options: TargetOptions?)
+    case adhoc(origin: UpstreamURL, namespace: ExactText, auth: AuthSource, owner: UInt32?, options: TargetOptions?)
   }
 
   private let identity: Identity
 
   init(_ specification: UpstreamSpecification) {
     if let name = specification.name {
+      let (name, namespace) = (ExactText(name), ExactText(specification.namespace))
       identity =
         specification.isHeld
-        ? .held(name: name, namespace: specification.namespace)
-        : .configured(name: name, namespace: specification.namespace)
+        ? .held(name: name, namespace: namespace) : .configured(name: name, namespace: namespace)
       return
     }
     var origin = specification.url.canonical
-    if origin.path == "/" || origin.path == specification.namespace { origin.path = "" }
+    if origin.path == "/" || origin.path.isExactly(specification.namespace) { origin.path = "" }
     // Written differently, the same JSON is a different identity: the bytes decide, nothing is parsed.
     identity = .adhoc(
-      origin: origin, namespace: specification.namespace.isEmpty ? "/" : specification.namespace,
+      origin: origin, namespace: ExactText(specification.namespace.isEmpty ? "/" : specification.namespace),
       auth: specification.settings.auth, owner: specification.owner,
       options: specification.options)
   }
@@ -42,9 +42,9 @@ struct ConnectionKey: Hashable, Sendable, CustomStringConvertible, CustomReflect
   var fingerprint: UInt64 {
     switch identity {
     case .configured(let name, let namespace):
-      return Fingerprint.of([[1], Array(name.utf8), Array(namespace.utf8)])
+      return Fingerprint.of([[1], Array(name.text.utf8), Array(namespace.text.utf8)])
     case .held(let name, let namespace):
-      return Fingerprint.of([[3], Array(name.utf8), Array(namespace.utf8)])
+      return Fingerprint.of([[3], Array(name.text.utf8), Array(namespace.text.utf8)])
     case .adhoc(let origin, let namespace, let auth, let owner, let options):
       let secret: [UInt8] =
         switch auth {
@@ -54,17 +54,17 @@ struct ConnectionKey: Hashable, Sendable, CustomStringConvertible, CustomReflect
         }
       let user = owner.map { Array(String($0).utf8) } ?? []
       let said = options.map { [$0.text] } ?? []
-      return Fingerprint.of([[2], Array(origin.fullText.utf8), Array(namespace.utf8), secret, user] + said)
+      return Fingerprint.of([[2], Array(origin.fullText.utf8), Array(namespace.text.utf8), secret, user] + said)
     }
   }
 
   /// Without secrets, for the log.
   var description: String {
     switch identity {
-    case .configured(let name, let namespace): "\(name) \(namespace)"
-    case .held(let name, let namespace): "\(name) \(namespace), held"
+    case .configured(let name, let namespace): "\(name.text) \(namespace.text)"
+    case .held(let name, let namespace): "\(name.text) \(namespace.text), held"
     case .adhoc(let origin, let namespace, _, let owner, _):
-      "\(origin.redacted) \(namespace)" + (owner.map { " of uid \($0)" } ?? "")
+      "\(origin.redacted) \(namespace.text)" + (owner.map { " of uid \($0)" } ?? "")
     }
   }
 

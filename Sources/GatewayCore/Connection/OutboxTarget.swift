@@ -6,6 +6,19 @@ public final class OutboxTarget: Hashable, Sendable {
     case upstream(String)
     /// The whole URL, which may hold secrets in its user info and query.
     case url(String)
+
+    public static func == (a: Self, b: Self) -> Bool {
+      switch (a, b) {
+      case (.upstream(let one), .upstream(let other)), (.url(let one), .url(let other)): one.isExactly(other)
+      case (.upstream, .url), (.url, .upstream): false
+      }
+    }
+
+    public func hash(into hasher: inout Hasher) {
+      switch self {
+      case .upstream(let name), .url(let name): name.hashExactly(into: &hasher)
+      }
+    }
   }
   public let name: Name
   /// For Socket.IO beginning with `/`.
@@ -29,12 +42,12 @@ public final class OutboxTarget: Hashable, Sendable {
   }
 
   public static func == (a: OutboxTarget, b: OutboxTarget) -> Bool {
-    a === b || (a.name == b.name && a.namespace == b.namespace && a.options == b.options)
+    a === b || (a.name == b.name && a.namespace.isExactly(b.namespace) && a.options == b.options)
   }
 
   public func hash(into hasher: inout Hasher) {
     hasher.combine(name)
-    hasher.combine(namespace)
+    namespace.hashExactly(into: &hasher)
     hasher.combine(options)
   }
 
@@ -70,7 +83,9 @@ extension OutboxTarget {
   /// path, or beside it.
   static func names(of specification: UpstreamSpecification) -> Set<Name> {
     let (name, namespace) = (OutboxTarget(specification).name, specification.namespace)
-    guard case .url = name, ["", "/", namespace].contains(specification.url.path) else { return [name] }
+    guard case .url = name, ["", "/", namespace].contains(where: specification.url.path.isExactly) else {
+      return [name]
+    }
     return Set(
       ["/", namespace].map { path in
         var other = specification

@@ -10,7 +10,7 @@ struct EventFilter: Equatable, Sendable {
   /// Nil: every event.
   private let exact: Set<ExactText>?
   /// The globs, in the order of the call.
-  let globs: [String]
+  @ByBytes private(set) var globs: [String]
   /// What the rights of the client let pass of what it wants.
   var permit = EventPermit.all
 

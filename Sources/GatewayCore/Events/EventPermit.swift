@@ -26,7 +26,7 @@ struct EventPermit: Equatable, Sendable {
 
   /// Whether each part has a rule that names this glob as it stands: all that it may mean passes.
   func covers(glob: String) -> Bool {
-    parts.allSatisfy { part in part.contains { $0.filter.globs.contains(glob) || $0.filter.wantsAll } }
+    parts.allSatisfy { part in part.contains { $0.filter.wantsAll || $0.filter.globs.contains(where: glob.isExactly) } }
   }
 
   /// Whether an event of this name passes.
@@ -69,14 +69,20 @@ final class RuledEvents: Equatable, Sendable {
 /// A permit that is asked about many events, of which most have one of a few names.
 struct RememberingPermit {
   private let permit: EventPermit
-  private var known: [String: Bool] = [:]
+  private var known: [ExactText: Bool] = [:]
 
   init(_ permit: EventPermit) { self.permit = permit }
 
   mutating func passes(_ name: String) -> Bool {
     if permit.passesAll || permit.passesNone { return permit.passesAll }
+    return passes(ExactText(name))
+  }
+
+  /// The same of a name that is hashed already.
+  mutating func passes(_ name: ExactText) -> Bool {
+    if permit.passesAll || permit.passesNone { return permit.passesAll }
     if let answer = known[name] { return answer }
-    let answer = permit.passes(name)
+    let answer = permit.passes(name.text)
     known[name] = answer
     return answer
   }

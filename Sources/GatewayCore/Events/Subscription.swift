@@ -30,7 +30,7 @@ final class Subscription {
   var passedOver: PassedOver?
   /// What waited and was let go of when the right to it was taken away, by the name of the event: missing as soon as the
   /// right is back.
-  private(set) var withheld: [String: Backlog.Gap] = [:]
+  private(set) var withheld: [ExactText: Backlog.Gap] = [:]
   /// Events that were lost to this subscription because its client did not keep up.
   private(set) var dropped: UInt64 = 0
   /// Counts the same for all subscriptions of its stream, also when this one is over.
@@ -141,7 +141,7 @@ final class Subscription {
     let before = backlog.byteCount
     var remembering = RememberingPermit(permit)
     let gone = backlog.removeEvents { sequence, tail, epoch in
-      let name = LocalNotification.eventName(inTail: tail.span.bytes)
+      let name = ExactText(LocalNotification.eventName(inTail: tail.span.bytes))
       guard !remembering.passes(name) else { return false }
       if var gap = withheld[name], gap.epoch == epoch {
         gap.extend(to: sequence)
@@ -161,7 +161,7 @@ final class Subscription {
   private func tellReturned(in present: String) {
     // A client that is still at a place of another epoch is not led away from it.
     let epoch = passedOver?.place?.epoch ?? present
-    let names = withheld.keys.filter(filter.permit.passes)
+    let names = withheld.keys.filter { filter.permit.passes($0.text) }
     guard !names.isEmpty else { return }
     let gaps = names.compactMap { withheld.removeValue(forKey: $0) }
     let ranges = gaps.filter { $0.epoch == epoch }.compactMap(\.range)
@@ -181,9 +181,9 @@ final class Subscription {
 
   /// What an earlier daemon had let go of when the right to it was taken away. Where the right is back, only what the
   /// client does not come by again behind the place at which it goes on is missing. `epoch`: the present one.
-  func restore(_ gone: [String: Backlog.Gap], behind place: (epoch: String, sequence: UInt64)?, in epoch: String) {
+  func restore(_ gone: [ExactText: Backlog.Gap], behind place: (epoch: String, sequence: UInt64)?, in epoch: String) {
     for (name, gap) in gone {
-      let isShown = filter.permit.passes(name)
+      let isShown = filter.permit.passes(name.text)
       withheld[name] = if isShown, let place { gap.part(upTo: place, present: epoch) } else { gap }
     }
     tellReturned(in: epoch)

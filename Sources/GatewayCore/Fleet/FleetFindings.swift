@@ -36,8 +36,7 @@ final class FleetFindings {
 extension FleetSend {
   /// What it says the present value of, among the sends of all hosts.
   fileprivate var coalescing: Coalescing? {
-    guard var one = entry.coalescing else { return nil }
-    one.value = "\(host)/\(one.value)"
-    return one
+    guard let own = entry.coalescing else { return nil }
+    return Coalescing(user: own.user, value: "\(host)/\(own.value.text)", isStored: own.isStored)
   }
 }

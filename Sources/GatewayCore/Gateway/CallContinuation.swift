@@ -7,5 +7,5 @@ struct CallContinuation: Equatable, Sendable {
   /// The client made the call without an id: it is never answered, and its client waits for nothing.
   var isNotification = false
   /// Of a subscription: what waited and was let go of when the right to it was taken away, by the name of the event.
-  var withheld: [String: Backlog.Gap] = [:]
+  var withheld: [ExactText: Backlog.Gap] = [:]
 }

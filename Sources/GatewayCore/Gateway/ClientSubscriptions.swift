@@ -34,7 +34,7 @@ struct HeldSubscription {
 
 /// The subscriptions of one local client, and what waits in all their queues, in bytes, against what may wait there.
 final class ClientSubscriptions {
-  private var held: [String: HeldSubscription] = [:]
+  private var held: [ExactText: HeldSubscription] = [:]
   /// The number of the next one that the client has no id for.
   var nextID: UInt64 = 1
   /// Those that end because the client leaves, the next one last.
@@ -63,7 +63,7 @@ final class ClientSubscriptions {
   var isEmpty: Bool { held.isEmpty }
   var all: some Collection<HeldSubscription> { held.values }
 
-  subscript(id: String) -> HeldSubscription? { held[id] }
+  subscript(id: String) -> HeldSubscription? { held[ExactText(id)] }
 
   /// Events dropped for all of them, and for earlier ones.
   var dropped: UInt64 { held.values.reduce(droppedBefore) { $0 + $1.subscription.dropped } }
@@ -78,14 +78,14 @@ final class ClientSubscriptions {
     repeat {
       let id = "s\(nextID)"
       nextID += 1
-      if held[id] == nil { return id }
+      if self[id] == nil { return id }
     } while true
   }
 
   /// Begins to deliver. `onOverrun` is called where the client has to be let go because of it.
   func add(_ new: HeldSubscription, onOverrun: @escaping () -> Void) {
     let (subscription, connection, output) = (new.subscription, new.connection, output)
-    held[subscription.id] = new
+    held[ExactText(subscription.id)] = new
     gateway.quotas.countSubscription(for: account)
     subscription.onQueued = { [unowned self] in noteQueued($0) }
     subscription.onLostToken = { [unowned connection] in connection.answers.missed([$0], by: output) }
@@ -105,7 +105,7 @@ final class ClientSubscriptions {
 
   /// The same, while another one takes its place.
   func detach(_ id: String) -> HeldSubscription? {
-    guard let gone = held.removeValue(forKey: id) else { return nil }
+    guard let gone = held.removeValue(forKey: ExactText(id)) else { return nil }
     gateway.quotas.giveBackSubscription(for: account)
     let (subscription, connection) = (gone.subscription, gone.connection)
     connection.stream.remove(subscription)
@@ -182,8 +182,8 @@ final class ClientSubscriptions {
   /// Ends the next one, and returns what that counts; nil where none is left.
   func removeNext() -> Int? {
     while !held.isEmpty {
-      if leaving.isEmpty { leaving = held.keys.prefix(Self.endingOrder).sorted(by: >) }
-      guard let id = leaving.popLast(), let cost = held[id]?.endCost else { continue }
+      if leaving.isEmpty { leaving = held.keys.prefix(Self.endingOrder).map(\.text).sorted(by: >) }
+      guard let id = leaving.popLast(), let cost = self[id]?.endCost else { continue }
       remove(id)
       return cost
     }

@@ -54,7 +54,7 @@ extension Upstreams {
   /// What the link of a holder is: as the configuration has the upstream, but wanted by the holder alone.
   func held(_ name: String, _ namespace: String) -> UpstreamSpecification? {
     guard var specification = resolver.configured(name) else { return nil }
-    if namespace == specification.namespace {
+    if namespace.isExactly(specification.namespace) {
       specification.settings.onConnect = configuration.upstreams[name]?.settings.onConnect ?? []
     }
     specification.namespace = namespace
@@ -81,7 +81,7 @@ extension Upstreams {
   /// Whether the configuration names it, or programs of this host use it.
   private func isUsed(_ place: FleetPlace) -> Bool {
     guard var specification = resolver.configured(place.upstream) else { return false }
-    if specification.namespace == place.namespace { return true }
+    if specification.namespace.isExactly(place.namespace) { return true }
     specification.namespace = place.namespace
     // A link that an administrator keeps closed stays so.
     return connections(of: specification).contains { !$0.specification.isHeld || $0.isRequestedDown }

@@ -1,19 +1,19 @@
 /// Remembers the `key` of sends for a day, so that a repeated send is recognised. In memory; the keys of what is in the
 /// outbox come back from there. Decision 0109.
 struct IdempotencyTable {
-  /// A key is unique per user and connection.
+  /// A key is unique per user and connection, and another one where a byte of it is.
   struct Scope: Hashable {
     var uid: UInt32
     /// The fingerprint of its key, by which the next daemon knows it, too.
     var connection: UInt64
-    var key: String
+    let key: ExactText
 
     init(uid: UInt32, connection: ConnectionKey, key: String) {
       self.init(uid: uid, fingerprint: connection.fingerprint, key: key)
     }
 
     init(uid: UInt32, fingerprint connection: UInt64, key: String) {
-      (self.uid, self.connection, self.key) = (uid, connection, key)
+      (self.uid, self.connection, self.key) = (uid, connection, ExactText(key))
     }
   }
 
@@ -86,7 +86,7 @@ struct IdempotencyTable {
   func isFull(for user: UInt32, limit: Int) -> Bool { perUser[user, default: 0] >= limit }
 
   /// The key under which a send is known.
-  func key(of id: String) -> String? { homes[id]?.scope.key }
+  func key(of id: String) -> String? { homes[id]?.scope.key.text }
 
   /// A key that an earlier life of the daemon heard so long ago. To be called in the order of their making.
   mutating func restore(
@@ -110,12 +110,12 @@ struct IdempotencyTable {
   /// The upstreams of URLs may be others since a reload: keys go along. `meaning` says which configured connection a
   /// target means for a user; nil: none.
   mutating func move(_ meaning: (CallTarget, _ uid: UInt32) -> ConnectionKey?) {
-    var known: [String: ConnectionKey?] = [:]
+    var known: [ExactText: ConnectionKey?] = [:]
     for (id, home) in homes.pairs {
       guard let origin = home.origin, case .url(let url) = origin.target.name, let entry = entries[home.scope] else {
         continue
       }
-      let words = "\(home.scope.uid) \(origin.target.namespace ?? "") \(url)"
+      let words = ExactText("\(home.scope.uid) \(origin.target.namespace ?? "") \(url)")
       if known[words] == nil { known[words] = .some(meaning(origin.target, home.scope.uid)) }
       var scope = home.scope
       scope.connection = (known[words] ?? nil)?.fingerprint ?? origin.connection

@@ -17,7 +17,7 @@ extension Command {
     // Its members in their order, so that it is made where it is returned, and not copied there.
     OutboxEntry(
       number: number, id: id, owner: user, groups: sender.groups, target: target, message: message, delivery: level,
-      retries: retry?.again, ackTimeout: ackTimeout?.milliseconds, coalesce: coalescing?.value, key: key,
+      retries: retry?.again, ackTimeout: ackTimeout?.milliseconds, coalesce: coalescing?.value.text, key: key,
       fingerprint: fingerprint, created: acceptedAt,
       expires: expires.map { clocks.wallMilliseconds + $0.milliseconds(since: clocks.instant) },
       attempts: retry?.writes ?? 0)

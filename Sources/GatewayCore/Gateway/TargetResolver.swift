@@ -53,7 +53,8 @@ struct TargetResolver {
   private func configured(
     _ name: String, namespace: String?, uid: UInt32?
   ) throws(LocalError) -> UpstreamSpecification {
-    guard let upstream = configuration.upstreams[name] else {
+    // Names are ASCII, and a dictionary would also find one by another spelling: that of a K is the Kelvin sign.
+    guard name.utf8.allSatisfy(Unicode.ASCII.isASCII), let upstream = configuration.upstreams[name] else {
       throw .unknownUpstream(name)
     }
     let own = try self.namespace(of: upstream.url, asked: nil)
@@ -63,8 +64,9 @@ struct TargetResolver {
     if upstream.settings.fleet { specification.settings.onConnect = [] }
     guard let namespace else { return specification }
     specification.namespace = try self.namespace(of: upstream.url, asked: namespace)
-    if specification.namespace != own { specification.settings.onConnect = [] }
-    if let uid, specification.namespace != own { specification.requester = .user(uid) }
+    guard !specification.namespace.isExactly(own) else { return specification }
+    specification.settings.onConnect = []
+    if let uid { specification.requester = .user(uid) }
     return specification
   }
 
@@ -131,7 +133,7 @@ struct TargetResolver {
 
   /// What names an upstream that was resolved earlier: its user means the same connection by it.
   func target(of specification: UpstreamSpecification) -> CallTarget {
-    func unless(_ own: String?) -> String? { specification.namespace == own ? nil : specification.namespace }
+    func unless(_ own: String?) -> String? { own.isExactly(specification.namespace) ? nil : specification.namespace }
     if let name = specification.name {
       return CallTarget(name: .upstream(name), namespace: unless(configured(name)?.namespace))
     }
@@ -170,9 +172,9 @@ struct TargetResolver {
       place.neighbours = found.filter { isSameKind(url, $0) }
       place.strangers = found.filter { !isSameKind(url, $0) }
     case .upstream(let name):
-      guard let upstream = configuration.upstreams[name], ownNamespaces[name] != place.namespace else { break }
+      guard let upstream = configuration.upstreams[name], !ownNamespaces[name].isExactly(place.namespace) else { break }
       let others = Set(upstream.urls.flatMap { neighbours[ServerAddress($0)] ?? [] }).subtracting([name])
-      place.neighbours = others.filter { ownNamespaces[$0] == place.namespace }.sorted()
+      place.neighbours = others.filter { ownNamespaces[$0].isExactly(place.namespace) }.sorted()
     case .shared, .closed: break
     }
     return place

@@ -10,6 +10,13 @@ final class CallTarget: Sendable {
   enum Name: Equatable, Sendable {
     case upstream(String)
     case url(String)
+
+    static func == (a: Self, b: Self) -> Bool {
+      switch (a, b) {
+      case (.upstream(let one), .upstream(let other)), (.url(let one), .url(let other)): one.isExactly(other)
+      case (.upstream, .url), (.url, .upstream): false
+      }
+    }
   }
   let name: Name
   let namespace: String?
@@ -28,6 +35,6 @@ final class CallTarget: Sendable {
 
 extension CallTarget: Equatable {
   static func == (a: CallTarget, b: CallTarget) -> Bool {
-    a === b || a.name == b.name && a.namespace == b.namespace && a.auth == b.auth && a.options == b.options
+    a === b || a.name == b.name && a.namespace.isExactly(b.namespace) && a.auth == b.auth && a.options == b.options
   }
 }

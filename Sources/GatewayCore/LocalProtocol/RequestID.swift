@@ -5,6 +5,23 @@ public struct RequestID: Hashable, Sendable {
     case string(String)
     /// That of a call which an earlier daemon has answered and this one makes again. No client can write it.
     case answered
+
+    static func == (a: Self, b: Self) -> Bool {
+      switch (a, b) {
+      case (.integer(let one), .integer(let other)): one == other
+      case (.string(let one), .string(let other)): one.isExactly(other)
+      case (.answered, .answered): true
+      case (.integer, _), (.string, _), (.answered, _): false
+      }
+    }
+
+    func hash(into hasher: inout Hasher) {
+      switch self {
+      case .integer(let integer): hasher.combine(integer)
+      case .string(let text): text.hashExactly(into: &hasher)
+      case .answered: break
+      }
+    }
   }
 
   /// Any but an integer in its usual form.

@@ -76,7 +76,7 @@ public struct UpstreamTraits: Sendable {
     // A URL without a path, or with `/` alone, leaves the choice to the call.
     let path = url.path == "/" ? "" : url.path
     guard let asked else { return path.isEmpty ? "/" : path }
-    guard path.isEmpty || path == asked else {
+    guard path.isEmpty || path.isExactly(asked) else {
       throw .invalid("`namespace` differs from the URL's path, which is a namespace too; leave one of them out")
     }
     return asked.isEmpty ? "/" : asked
@@ -104,10 +104,10 @@ public struct UpstreamKinds: Sendable {
 /// new value.
 struct UpstreamSpecification: Hashable, Sendable {
   /// The configured name; nil for an ad-hoc URL.
-  var name: String?
+  @ByBytes var name: String?
   var url: UpstreamURL
   /// The namespace, beginning with `/`; `/` for kinds that have none.
-  var namespace: String
+  @ByBytes var namespace: String
   var settings: UpstreamSettings
   /// For an ad-hoc connection the owner's uid, which keeps users apart; nil for a configured upstream.
   var owner: UInt32?

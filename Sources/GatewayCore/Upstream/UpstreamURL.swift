@@ -1,19 +1,19 @@
-/// The URL of an upstream, taken apart. What its path means is the affair of its kind.
+/// The URL of an upstream, taken apart. What its path means is the affair of its kind. Equal where all bytes are.
 public struct UpstreamURL: Hashable, Sendable {
   /// Lower case: `http`, `https`, `ws`, `wss` or another kind's, whose part behind the last `+` names the transport.
-  var scheme: String
+  @ByBytes var scheme: String
   /// User and password for HTTP basic authentication, percent-decoded; nil when absent. Secret.
-  var userInfo: String?
+  @ByBytes var userInfo: String?
   /// Lower case; an IPv6 address without brackets.
-  var host: String
+  @ByBytes var host: String
   /// Nil when the URL names none.
   var port: UInt16?
   /// As written, percent-encoding kept; empty or beginning with `/`.
-  var path: String
+  @ByBytes var path: String
   /// As written, without `?`; nil when absent. May hold secrets.
-  var query: String?
+  @ByBytes var query: String?
   /// Without `#`; nil when absent.
-  var fragment: String?
+  @ByBytes var fragment: String?
 
   public init(
     scheme: String, userInfo: String? = nil, host: String, port: UInt16? = nil, path: String = "",

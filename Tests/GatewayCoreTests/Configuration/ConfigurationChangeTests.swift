@@ -34,6 +34,20 @@ struct ConfigurationChangeTests {
     #expect(change.names == ["a", "b", "c", "d"])
   }
 
+  @Test func anotherSpellingInARuleIsAChange() {
+    func rule(_ name: String) -> Configuration {
+      var configuration = Configuration()
+      configuration.access = [
+        AccessRule(subject: .user(1), upstreams: [], namespaces: ["/" + name], events: [], allow: [.send]),
+        AccessRule(subject: .user(1), upstreams: [], events: [name + "*"], allow: [.send]),
+      ]
+      return configuration
+    }
+    #expect(ConfigurationChange(from: rule("caf\u{e9}"), to: rule("caf\u{e9}")).isEmpty)
+    let change = ConfigurationChange(from: rule("caf\u{e9}"), to: rule("cafe\u{301}"))
+    #expect(change.names == ["[access]"] && change.concernsSends)
+  }
+
   @Test func sendsThatWaitAreConcernedByUpstreamsAndRightsAlone() {
     #expect(!change { _ in }.concernsSends)
     #expect(!change { $0.outbox.keepEntries += 1 }.concernsSends)

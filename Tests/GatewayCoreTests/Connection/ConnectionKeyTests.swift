@@ -50,6 +50,25 @@ import Testing
     #expect(!url.isSameUpstream(as: Self.plain))
   }
 
+  @Test func spellingsOfANameThatUnicodeHoldsToBeOneAreDifferentConnections() {
+    func keys(_ namespace: String) -> [ConnectionKey] {
+      var configured = UpstreamSpecification(
+        name: "chat", url: Self.plain, namespace: namespace, settings: UpstreamSettings(), owner: nil)
+      let key = ConnectionKey(configured)
+      configured.isHeld = true
+      let url = UpstreamURL(scheme: "https", host: "chat.example.com", path: namespace)
+      let query = UpstreamURL(scheme: "https", host: "chat.example.com", query: namespace)
+      return [
+        key, ConnectionKey(configured), Self.adhoc(Self.plain, namespace: namespace), Self.adhoc(url),
+        Self.adhoc(query),
+      ]
+    }
+    let (one, other) = (keys("/caf\u{e9}"), keys("/cafe\u{301}"))
+    #expect(zip(one, other).allSatisfy { $0 != $1 })
+    #expect(zip(one, keys("/caf\u{e9}")).allSatisfy { $0 == $1 && $0.hashValue == $1.hashValue })
+    #expect(Set(one + other).count == 10)
+  }
+
   @Test func usersAndCredentialsAreKeptApart() {
     let keys = [
       Self.adhoc(Self.plain), Self.adhoc(Self.plain, owner: 1_001),

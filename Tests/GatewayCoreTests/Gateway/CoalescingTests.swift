@@ -40,6 +40,19 @@ import Testing
     #expect(error?["reason"]?.stringValue == "coalesced")
   }
 
+  @Test(arguments: ["", #","delivery":"durable""#])
+  func spellingsOfAValueThatUnicodeHoldsToBeOneAreDifferentValues(_ delivery: String) {
+    let store = FakeOutboxStore()
+    let harness = GatewayHarness(outbox: .open(store, []))
+    let client = harness.client()
+    for (number, value) in ["\u{e9}", "e\u{301}", "\u{e9}"].enumerated() {
+      client.call("send", #"{"upstream":"chat","event":"e","args":[\#(number)],"coalesce":"\#(value)"\#(delivery)}"#)
+      store.settle()
+    }
+    harness.upstream.channel.accept()
+    #expect(harness.upstream.channel.written == ["e [1]", "e [2]"])
+  }
+
   @Test func anotherUsersSendStays() {
     _ = send(harness.client(uid: 1), "1")
     _ = send(harness.client(uid: 2), "2")

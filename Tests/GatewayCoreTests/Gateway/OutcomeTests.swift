@@ -222,6 +222,17 @@ import Testing
     #expect(send("c")[0].contains("accepted"))
   }
 
+  @Test func spellingsOfAKeyThatUnicodeHoldsToBeOneAreDifferentKeys() {
+    let harness = GatewayHarness()
+    let client = harness.client()
+    let results = ["\u{e9}", "e\u{301}", "\u{e9}"].map { key in
+      HarnessClient.values(client.call("send", #"{"upstream":"chat","event":"e","key":"\#(key)"}"#)).last?["result"]
+    }
+    #expect(results.map { $0?["duplicate"]?.boolValue ?? false } == [false, false, true])
+    harness.upstream.channel.accept()
+    #expect(harness.upstream.channel.written.count == 2)
+  }
+
   @Test func keysThatNeverLeftLeaveNothingBehind() {
     var table = IdempotencyTable()
     let target = CallTarget(name: .upstream("chat"))

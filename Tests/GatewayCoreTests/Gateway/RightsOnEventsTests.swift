@@ -219,6 +219,46 @@ import Testing
     #expect(channel.written == ["other []", "say []"])
   }
 
+  @Test(arguments: [["caf\u{e9}", "cafe\u{301}"], ["cafe\u{301}", "caf\u{e9}"]])
+  func aSendThatWaitsGoesByTheBytesOfItsName(_ names: [String]) {
+    for allowed in names {
+      let store = FakeOutboxStore()
+      let harness = GatewayHarness(outbox: .open(store, [])) { $0.access = Self.rules(send: ["caf*"]) }
+      let client = harness.client(uid: Self.alice)
+      for name in names {
+        client.call("send", #"{"upstream":"chat","event":"\#(name)","delivery":"durable"}"#)
+        store.settle()
+      }
+      for rules in [Self.rules(send: ["other"]), Self.rules(send: [allowed])] {
+        harness.reload { $0.access = rules }
+        store.settle()
+      }
+      harness.pass(.milliseconds(1))
+      harness.upstream.channel.accept()
+      #expect(harness.upstream.channel.written.map { Array($0.utf8) } == [Array("\(allowed) []".utf8)])
+    }
+  }
+
+  @Test func aSendToAnotherSpellingOfANamespaceGoesThereAlone() {
+    let (forbidden, allowed) = ("/caf\u{e9}", "/cafe\u{301}")
+    harness.reload {
+      $0.access = [
+        AccessRule(subject: .user(Self.alice), upstreams: ["chat"], namespaces: [allowed], allow: [.send])
+      ]
+    }
+    harness.client(uid: 0).call("subscribe", #"{"upstream":"chat","namespace":"\#(forbidden)"}"#)
+    channel.accept()
+    let client = harness.client(uid: Self.alice)
+    let results = [allowed, forbidden, allowed].map { namespace in
+      Self.error(client.call("send", #"{"upstream":"chat","namespace":"\#(namespace)","event":"say"}"#))
+    }
+    #expect(results == [nil, "PermissionDenied", nil])
+    #expect(harness.upstream.channels.count == 2)
+    channel.accept()
+    #expect(harness.upstream.channels.map(\.written) == [[], ["say []", "say []"]])
+    #expect(channel.specification.namespace.utf8.elementsEqual(allowed.utf8))
+  }
+
   @Test func anAcceptedSendOfAnEventThatIsNotPermittedAnyMoreIsNotWritten() {
     let client = harness.client(uid: Self.alice)
     reload(Self.rules(send: ["say", "other"]))

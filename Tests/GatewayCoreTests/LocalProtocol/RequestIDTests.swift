@@ -25,6 +25,12 @@ import Testing
     #expect(Self.id("0")?.text == [] && Self.id("-0")?.text == Array("-0".utf8))
   }
 
+  @Test func spellingsOfATextThatUnicodeHoldsToBeOneAreDifferentIDs() throws {
+    let ids = try ["\"\u{e9}\"", "\"e\u{301}\"", #""\u00e9""#].map { try #require(Self.id($0)) }
+    #expect(ids[0] != ids[1] && ids[0] == ids[2])
+    #expect(Set(ids).count == 2)
+  }
+
   @Test(arguments: ["null", "1.0", "9007199254740992", "[1]", #""\ud800""#])
   func whatIsNoIDIsNone(_ text: String) {
     #expect(Self.id(text) == nil)

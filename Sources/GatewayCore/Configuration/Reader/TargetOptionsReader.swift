@@ -43,10 +43,10 @@ extension ConfigurationNode {
       for element in elements { if let node = try Self(element, of: name) { nodes.append(node) } }
       self.init(at: start, .array(nodes))
     case .object(let members):
-      var names: Set<String> = []
+      var names: Set<ExactText> = []
       var entries: [ConfigurationEntry] = []
       for member in members {
-        guard names.insert(member.key).inserted else {
+        guard names.insert(ExactText(member.key)).inserted else {
           throw TargetOptionsProblem(message: "\(name) has \(member.key.shortened(to: 64).tomlString) twice")
         }
         guard let node = try Self(member.value, of: "\(name).\(member.key)".shortened(to: 128)) else { continue }

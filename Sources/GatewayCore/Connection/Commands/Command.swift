@@ -208,13 +208,13 @@ public struct Retry: Equatable, Sendable {
 /// sent.
 struct Coalescing: Hashable, Sendable {
   var user: UInt32
-  var value: String
+  var value: ExactText
   /// Asked for as durable: gives way only to what is durable too, once that is on disk.
   var isStored: Bool
 
   init(user: UInt32, value: String, isStored: Bool = false) {
     self.user = user
-    self.value = value
+    self.value = ExactText(value)
     self.isStored = isStored
   }
 }

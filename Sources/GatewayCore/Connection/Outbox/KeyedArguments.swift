@@ -34,6 +34,6 @@ enum KeyedArguments {
     }
     guard scanned != nil else { return nil }
     let isBinary = keys.count == 1 && keys[0].hasSuffix("bin") && keys[0].dropLast(3).allSatisfy { $0 == "$" }
-    return isBinary || keys.contains(member) ? nil : keys.isEmpty
+    return isBinary || keys.contains(where: member.isExactly) ? nil : keys.isEmpty
   }
 }

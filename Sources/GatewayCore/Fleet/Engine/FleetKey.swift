@@ -4,13 +4,13 @@ struct FleetPlace: Hashable, Sendable {
   private final class Names: Sendable {
     let fleet: String
     let upstream: String
-    let namespace: String
+    let namespace: ExactText
     /// What stands before and behind the word of each key. A namespace other than `/` stands at the end.
     let beginning: String
     let end: String
 
     init(_ fleet: String, _ upstream: String, _ namespace: String) {
-      (self.fleet, self.upstream, self.namespace) = (fleet, upstream, namespace)
+      (self.fleet, self.upstream, self.namespace) = (fleet, upstream, ExactText(namespace))
       beginning = "gw:\(fleet):{\(upstream)}:"
       end = namespace == "/" ? "" : ":\(namespace)"
     }
@@ -27,17 +27,17 @@ struct FleetPlace: Hashable, Sendable {
   /// The name of the configured upstream.
   var upstream: String { names.upstream }
   /// Each namespace has a lease and streams of its own.
-  var namespace: String { names.namespace }
+  var namespace: String { names.namespace.text }
   fileprivate var beginning: String { names.beginning }
   fileprivate var end: String { names.end }
 
   static func == (a: Self, b: Self) -> Bool {
-    a.names === b.names || a.upstream == b.upstream && a.namespace == b.namespace && a.fleet == b.fleet
+    a.names === b.names || a.upstream == b.upstream && a.names.namespace == b.names.namespace && a.fleet == b.fleet
   }
 
   func hash(into hasher: inout Hasher) {
     hasher.combine(upstream)
-    hasher.combine(namespace)
+    hasher.combine(names.namespace)
   }
 
   func key(_ part: FleetKey.Part) -> FleetKey { FleetKey(place: self, part: part) }
@@ -88,8 +88,8 @@ struct FleetKey: Hashable, Sendable {
   }
 
   // What is named alike is the same thing to the engine.
-  static func == (a: Self, b: Self) -> Bool { a.text == b.text }
-  func hash(into hasher: inout Hasher) { hasher.combine(text) }
+  static func == (a: Self, b: Self) -> Bool { a.text.isExactly(b.text) }
+  func hash(into hasher: inout Hasher) { text.hashExactly(into: &hasher) }
 }
 
 /// A place in a stream: two numbers, of which the first counts more. In `ev` they are the conversation and the number of

@@ -45,7 +45,7 @@ extension IdempotencyTable {
   func handOver(now: MonotonicInstant) -> [HandoverDocument.Key] {
     kept(at: now).map {
       HandoverDocument.Key(
-        key: $0.scope.key, uid: $0.scope.uid, connection: $0.scope.connection, target: $0.target, id: $0.entry.id,
+        key: $0.scope.key.text, uid: $0.scope.uid, connection: $0.scope.connection, target: $0.target, id: $0.entry.id,
         fingerprint: $0.entry.fingerprint, state: $0.entry.state, age: $0.age)
     }
   }

@@ -164,14 +164,14 @@ extension HandoverDocument {
 
 extension HandoverDocument {
   /// Where there is something.
-  private static func write(_ withheld: [String: Backlog.Gap], into out: inout JSONWriter) {
+  private static func write(_ withheld: [ExactText: Backlog.Gap], into out: inout JSONWriter) {
     guard !withheld.isEmpty else { return }
     out.key("withheld")
     out.beginArray()
-    for (name, gap) in withheld.sorted(by: { $0.key < $1.key }) {
+    for (name, gap) in withheld.sorted(by: { $0.key.text < $1.key.text }) {
       guard let range = gap.range else { continue }
       out.object {
-        $0.member("event", name)
+        $0.member("event", name.text)
         $0.member("epoch", gap.epoch)
         $0.member("from", range.lowerBound)
         $0.member("to", range.upperBound)
@@ -285,8 +285,8 @@ public struct HandoverReader {
       isClosing: value["closing"]?.boolValue ?? false, calls: calls)
   }
 
-  private static func withheld(_ call: JSONValue) throws(Problem) -> [String: Backlog.Gap] {
-    var withheld: [String: Backlog.Gap] = [:]
+  private static func withheld(_ call: JSONValue) throws(Problem) -> [ExactText: Backlog.Gap] {
+    var withheld: [ExactText: Backlog.Gap] = [:]
     for one in call["withheld"]?.elements ?? [] {
       let (first, last) = (try count(one, "from"), try count(one, "to"))
       guard 1 <= first, first <= last else {
@@ -295,7 +295,7 @@ public struct HandoverReader {
       let amount = one["count"] == nil ? nil : try count(one, "count")
       // They can be added up, however many names there are.
       guard amount ?? 0 <= UInt64(UInt32.max) else { throw Problem(message: "count in it is too large") }
-      withheld[try text(one, "event")] = Backlog.Gap(
+      withheld[ExactText(try text(one, "event"))] = Backlog.Gap(
         epoch: try text(one, "epoch"), range: first...last, count: amount, reason: .expired)
     }
     return withheld

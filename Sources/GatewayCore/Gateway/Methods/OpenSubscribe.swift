@@ -235,6 +235,6 @@ final class OpenSubscribe: OpenCall {
 
   /// The `subscribe` calls for one id that wait.
   static func waiting(for subscription: String, in session: LocalSession) -> [(number: UInt64, call: OpenSubscribe)] {
-    session.openCalls(OpenSubscribe.self).filter { $0.call.call.subscription == subscription }
+    session.openCalls(OpenSubscribe.self).filter { $0.call.call.subscription.isExactly(subscription) }
   }
 }

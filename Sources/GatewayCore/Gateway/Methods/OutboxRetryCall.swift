@@ -68,11 +68,11 @@ private final class SupersededSends {
   /// What a `coalesce` stands for: one send of a user to a target.
   private struct Place: Hashable {
     let line: Line
-    let value: String
+    let value: ExactText
 
     init?(_ entry: OutboxEntry) {
       guard let value = entry.coalesce else { return nil }
-      (line, self.value) = (Line(owner: entry.owner, target: entry.target), value)
+      (line, self.value) = (Line(owner: entry.owner, target: entry.target), ExactText(value))
     }
   }
 

@@ -205,7 +205,7 @@ private final class EntryFilter {
 
   private func covers(_ target: OutboxTarget) -> Bool {
     guard let meant else { return true }
-    guard meant.namespace == nil || meant.namespace == target.namespace else { return false }
+    guard meant.namespace?.isExactly(target.namespace) ?? true else { return false }
     guard meant.options == nil || meant.options == target.options else { return false }
     if meant.names.contains(target.name) { return true }
     guard case .url = target.name else { return false }

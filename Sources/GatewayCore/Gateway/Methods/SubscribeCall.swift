@@ -13,7 +13,7 @@ struct SubscribeCall: LocalCall {
   /// Said to the server at every connect.
   var enters: [HeldEnter] = []
   /// What an earlier daemon let go of when the right to it was taken away, by the name of the event. No client says it.
-  var withheld: [String: Backlog.Gap] = [:]
+  var withheld: [ExactText: Backlog.Gap] = [:]
 
   static let method = LocalMethod(
     "subscribe", "Delivers the events of an upstream, after a snapshot of where it stands.", right: .subscribe,

@@ -116,7 +116,7 @@ final class LinesSession: DirectSession {
   /// Whatever carries the time tells it; what answers a question of ours tells it best.
   private func lookAtClock(_ message: LinesMessage, _ type: String?, _ text: RawSpan) {
     let sample: ClockSample?
-    if let answer = names.heartbeat.answer, type == answer {
+    if let answer = names.heartbeat.answer, type.isExactly(answer) {
       sample = clock?.answeredHeartbeat(text, at: link.now)
     } else if let id = message.number(text), id < acks.next {
       sample = clock?.answered(id, text, at: link.now)
@@ -142,12 +142,12 @@ final class LinesSession: DirectSession {
   private var lineLimit: Int { link.owner?.lineLimit ?? .max }
 
   private func isHeartbeat(_ type: String) -> Bool {
-    if let answer = names.heartbeat.answer, type == answer {
+    if let answer = names.heartbeat.answer, type.isExactly(answer) {
       link.trace?.message(.incoming, "HEARTBEAT \(type)")
       link.answeredProbe()
       return true
     }
-    guard let own = names.heartbeat.type, type == own else { return false }
+    guard let own = names.heartbeat.type, type.isExactly(own) else { return false }
     link.trace?.message(.incoming, "HEARTBEAT \(type)")
     if let answer = names.heartbeat.answer {
       link.trace?.message(.outgoing, "HEARTBEAT \(answer)")
@@ -238,10 +238,10 @@ final class LinesSession: DirectSession {
   /// What else comes before the login is answered is passed over.
   private func receivedLogin(_ message: LinesMessage, _ type: String?, _ text: RawSpan) {
     let isOurs = message.number(text) == Self.loginID
-    if let refused = names.login.refused, type == refused { return refuse(message, text) }
+    if let refused = names.login.refused, type.isExactly(refused) { return refuse(message, text) }
     if isOurs, message.failure(text) != nil { return refuse(message, text) }
     if let accepted = names.login.accepted {
-      guard type == accepted else { return passOver(text) }
+      guard type.isExactly(accepted) else { return passOver(text) }
     } else if !isOurs {
       return passOver(text)
     }

@@ -8,13 +8,13 @@ struct LinkKey: Hashable, Sendable, CustomStringConvertible, CustomReflectable {
   private let auth: AuthSource
   private let owner: UInt32?
   /// What follows a `?` in the namespace: in revision 3 it is no part of the name, and a name stands on a link once.
-  private let namespaceQuery: Substring
+  @ByBytes private var namespaceQuery: String
   /// In the order of preference.
   let transports: [TransportName]
   /// Whether a session that began with long-polling may go on as a WebSocket.
   let upgrades: Bool
   /// Whose link it is alone; nil for a link that is shared.
-  private let exclusive: String?
+  @ByBytes private var exclusive: String?
   /// Limit of the last phase of a handshake, the joining of a namespace.
   let joinLimit: Duration
   /// From one part of a message with attachments to the next.
@@ -32,7 +32,7 @@ struct LinkKey: Hashable, Sendable, CustomStringConvertible, CustomReflectable {
     place = places[0]
     auth = settings.auth
     owner = specification.owner
-    namespaceQuery = specification.namespace.drop { $0 != "?" }
+    namespaceQuery = String(specification.namespace.drop { $0 != "?" })
     transports = settings.transports
     upgrades = settings.upgrade
     exclusive = settings.forceNew ? "\(specification.name ?? "")\u{0}\(specification.namespace)" : nil

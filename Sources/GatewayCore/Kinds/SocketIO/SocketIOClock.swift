@@ -62,7 +62,7 @@ final class SocketIOClock {
     else {
       return false
     }
-    return JSONScanner.decodeString(name, 0..<name.byteCount) == settings.event
+    return settings.event.isExactly(JSONScanner.decodeString(name, 0..<name.byteCount))
   }
 
   // MARK: - Questions

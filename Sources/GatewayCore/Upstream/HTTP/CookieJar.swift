@@ -17,7 +17,7 @@ struct CookieJar: Equatable, Sendable, CustomStringConvertible, CustomReflectabl
   mutating func store(_ headers: [HTTPHeader], from origin: Cookie.Origin) {
     for header in headers where header.name == "set-cookie" {
       guard let cookie = Cookie(parsing: header.value, from: origin) else { continue }
-      let old = cookies.firstIndex { $0.name == cookie.name && $0.path == cookie.path }
+      let old = cookies.firstIndex { $0.name.isExactly(cookie.name) && $0.path.isExactly(cookie.path) }
       if let expiry = cookie.expiry, expiry <= origin.now {
         if let old { cookies.remove(at: old) }
       } else if let old {

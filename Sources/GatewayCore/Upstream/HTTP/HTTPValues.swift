@@ -91,8 +91,8 @@ extension HTTPExchange {
 
 /// One header line of an HTTP request.
 public struct HTTPHeader: Hashable, Sendable {
-  public var name: String
-  public var value: String
+  @ByBytes public var name: String
+  @ByBytes public var value: String
   init(name: String, value: String) {
     self.name = name
     self.value = value

@@ -52,15 +52,15 @@ public final class TargetOptions: Hashable, Sendable {
 
   public static func == (a: TargetOptions, b: TargetOptions) -> Bool {
     a === b
-      || a.path == b.path && a.headers == b.headers && a.query == b.query && a.authorities == b.authorities
-        && a.verify == b.verify
+      || a.path.isExactly(b.path) && a.headers == b.headers && a.query == b.query
+        && a.authorities.isExactly(b.authorities) && a.verify == b.verify
   }
 
   public func hash(into hasher: inout Hasher) {
-    hasher.combine(path)
+    path.hashExactly(into: &hasher)
     hasher.combine(headers)
     hasher.combine(query)
-    hasher.combine(authorities)
+    authorities.hashExactly(into: &hasher)
     hasher.combine(verify)
   }
 }

@@ -1,7 +1,7 @@
 /// The settings of one upstream, `[upstream.NAME]`, with `[defaults]` underneath.
 struct UpstreamSettings: Hashable, Sendable {
   /// HTTP path of Socket.IO; a trailing slash is part of it.
-  var path = "/socket.io/"
+  @ByBytes var path = "/socket.io/"
   var auth: AuthSource = .none
   /// Added to every HTTP request.
   var headers: [HTTPHeader] = []
@@ -80,8 +80,8 @@ struct UpstreamSettings: Hashable, Sendable {
 
 /// One `name=value` of a query, not yet percent-encoded.
 struct QueryItem: Hashable, Sendable {
-  var name: String
-  var value: String
+  @ByBytes var name: String
+  @ByBytes var value: String
   init(name: String, value: String) {
     self.name = name
     self.value = value

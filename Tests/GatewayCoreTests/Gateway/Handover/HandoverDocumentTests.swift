@@ -28,8 +28,8 @@ import Testing
           HandoverDocument.Call(
             line: Array("{}".utf8),
             withheld: [
-              "a \"b\"": Backlog.Gap(epoch: "e", range: 2...7, count: 3, reason: .expired),
-              "c": Backlog.Gap(epoch: "f", range: 1...1, count: nil, reason: .expired),
+              ExactText("a \"b\""): Backlog.Gap(epoch: "e", range: 2...7, count: 3, reason: .expired),
+              ExactText("c"): Backlog.Gap(epoch: "f", range: 1...1, count: nil, reason: .expired),
             ]),
         ])),
   ]
