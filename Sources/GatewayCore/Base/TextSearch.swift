@@ -4,6 +4,9 @@ extension String {
 
   /// Whether a text that is not empty stands in it, byte by byte.
   public func contains(text: String) -> Bool { self[...].contains(text: text) }
+
+  /// As `Substring.parts(before:)`.
+  func parts(before separators: String) -> (Substring, Substring) { self[...].parts(before: separators) }
 }
 
 /// Not of every text: one function for all kinds of them looks for the types of its parts as it runs, which takes the
@@ -24,4 +27,11 @@ extension Substring {
 
   /// Whether a text that is not empty stands in it, byte by byte.
   public func contains(text: String) -> Bool { firstRange(ofText: text) != nil }
+
+  /// What stands before the first of these ASCII characters, and what from there on. By bytes: a combining sign makes
+  /// another character of what it follows, and for a server that is a separator all the same.
+  func parts(before separators: String) -> (Substring, Substring) {
+    let end = utf8.firstIndex { separators.utf8.contains($0) } ?? endIndex
+    return (self[..<end], self[end...])
+  }
 }

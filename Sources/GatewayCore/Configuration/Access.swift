@@ -96,7 +96,8 @@ struct AccessPlace: Hashable {
     self.neighbours = neighbours
     // Old servers take credentials as a query, which does not make it another namespace.
     self.namespace = namespace.map { namespace in
-      namespace.contains("?") ? String(namespace.prefix { $0 != "?" }) : namespace
+      let (name, query) = namespace.parts(before: "?")
+      return query.isEmpty ? namespace : String(name)
     }
   }
 

@@ -32,11 +32,11 @@ public enum ShownAddress {
     guard let separator = word.firstRange(ofText: "://") else { return word }
     let scheme = word[..<separator.lowerBound]
     let rest = word[separator.upperBound...]
-    let (place, behind) = split(rest, before: "/?#")
+    let (place, behind) = rest.parts(before: "/?#")
     let host = place.utf8.lastIndex(of: UInt8(ascii: "@")).map { place[place.utf8.index(after: $0)...] } ?? place
     guard isScheme(scheme), isHost(host) else { return mark }
-    let (address, fragment) = split(behind, before: "#")
-    let (path, query) = split(address, before: "?")
+    let (address, fragment) = behind.parts(before: "#")
+    let (path, query) = address.parts(before: "?")
     var shown = "\(scheme)://\(host)\(path)"
     if !query.isEmpty { shown += "?" + Self.query(query[query.utf8.index(after: query.startIndex)...]) }
     if showsFragment(scheme.lowercased()) { shown += fragment }
@@ -45,13 +45,6 @@ public enum ShownAddress {
 
   /// Only a realm is worth being shown; elsewhere a fragment means nothing and may be anything.
   static func showsFragment(_ scheme: String) -> Bool { scheme.hasPrefix("wamp") }
-
-  /// Before the first of these ASCII characters, and from there on. By bytes: a combining sign makes another character of
-  /// what it follows, and none of a URL's separators.
-  private static func split(_ text: Substring, before separators: String) -> (Substring, Substring) {
-    let end = text.utf8.firstIndex { separators.utf8.contains($0) } ?? text.endIndex
-    return (text[..<end], text[end...])
-  }
 
   private static func isScheme(_ text: Substring) -> Bool {
     !text.isEmpty && text.utf8.allSatisfy { $0.isASCIILetterOrDigit || "+-.".utf8.contains($0) }
@@ -66,8 +59,8 @@ public enum ShownAddress {
 
   /// A namespace: old servers take credentials as its query.
   static func namespace(_ namespace: String) -> String {
-    guard let start = namespace.firstIndex(of: "?") else { return namespace }
-    return namespace[...start] + mark
+    let (name, query) = namespace.parts(before: "?")
+    return query.isEmpty ? namespace : "\(name)?\(mark)"
   }
 }
 

@@ -147,6 +147,15 @@ import Testing
     #expect(!policy.allows(.status, at: AccessPlace(.upstream("chat"), namespace: "/admin"), for: Self.peer(2)))
   }
 
+  @Test func aQueryThatBeginsWithACombiningSignIsOneForTheRulesToo() {
+    let policy = Self.policy([Self.limited(namespaces: ["*-open"], [.send])])
+    func may(_ namespace: String) -> Bool {
+      policy.allows(.send, at: AccessPlace(.upstream("chat"), namespace: namespace), for: Self.peer(1))
+    }
+    #expect(may("/a-open") && may("/a-open?\u{301}x"))
+    #expect(!may("/admin?-open") && !may("/admin?\u{301}-open"))
+  }
+
   @Test func requestIsApartFromSendWhereARuleNamesItAndOnlyThere() {
     let policy = Self.policy([
       Self.limited([.send]), AccessRule(subject: .user(2), upstreams: ["chat"], allow: [.request]),

@@ -16,6 +16,11 @@ import Testing
     #expect(url.redacted == "raw+wss://h/feed?" + shown)
   }
 
+  @Test func theQueryOfANamespaceIsNotShownWhateverItBeginsWith() {
+    let shown = ["/a", "/a?", "/a?token=x", "/a?\u{301}token=x"].map(ShownAddress.namespace)
+    #expect(shown == ["/a", "/a?***", "/a?***", "/a?***"])
+  }
+
   @Test func aTraceShowsTheParametersOfTheProtocolAlone() {
     #expect(
       Redaction.shown(target: "/socket.io/?EIO=4&transport=websocket&sid=x&TOKEN")

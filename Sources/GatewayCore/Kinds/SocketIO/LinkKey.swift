@@ -32,7 +32,7 @@ struct LinkKey: Hashable, Sendable, CustomStringConvertible, CustomReflectable {
     place = places[0]
     auth = settings.auth
     owner = specification.owner
-    namespaceQuery = String(specification.namespace.drop { $0 != "?" })
+    namespaceQuery = String(specification.namespace.parts(before: "?").1)
     transports = settings.transports
     upgrades = settings.upgrade
     exclusive = settings.forceNew ? "\(specification.name ?? "")\u{0}\(specification.namespace)" : nil

@@ -53,7 +53,8 @@ final class SocketIOConnector: UpstreamConnector {
 
   /// What follows the namespace's `?`, for revision 3.
   var namespaceQuery: String? {
-    namespace.firstIndex(of: "?").map { String(namespace[namespace.index(after: $0)...]) }
+    let query = namespace.parts(before: "?").1
+    return query.isEmpty ? nil : String(query.unicodeScalars.dropFirst())
   }
 
   /// The link's handshake, each time a channel of this connection is about to join.

@@ -55,7 +55,7 @@ enum SocketIOSpecificationCheck {
     guard namespace.utf8.count <= namespaceLimit else {
       return "a Socket.IO namespace is at most \(namespaceLimit) bytes long"
     }
-    guard !namespace.contains(",") else { return "a Socket.IO namespace cannot hold a comma" }
+    guard !namespace.utf8.contains(UInt8(ascii: ",")) else { return "a Socket.IO namespace cannot hold a comma" }
     guard namespace.unicodeScalars.allSatisfy({ $0.value >= 0x20 && $0.value != 0x7f }) else {
       return "a Socket.IO namespace cannot hold control characters"
     }

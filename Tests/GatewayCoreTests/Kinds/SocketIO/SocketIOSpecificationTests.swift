@@ -18,6 +18,7 @@ private func sentence(_ specification: UpstreamSpecification) -> String? {
     ("", "a Socket.IO namespace begins with /"),
     ("admin", "a Socket.IO namespace begins with /"),
     ("/a,b", "a Socket.IO namespace cannot hold a comma"),
+    ("/a,\u{301}b", "a Socket.IO namespace cannot hold a comma"),
     ("/a\nb", "a Socket.IO namespace cannot hold control characters"),
     ("/" + String(repeating: "x", count: 1_024), "a Socket.IO namespace is at most 1024 bytes long"),
   ]
