@@ -19,7 +19,9 @@ struct Target: Equatable, Sendable {
   static let options = URLOptions.names + [.namespace, .connection]
 
   /// With the options of the command line. Only a URL contains `://`, and only a URL takes settings.
-  init(_ name: String, _ arguments: Arguments) throws(Failure) {
+  ///
+  /// - Parameter read: the same options as another target has them: standard input can be read once. Nil reads them.
+  init(_ name: String, _ arguments: Arguments, read: URLOptions? = nil) throws(Failure) {
     self.init(name, namespace: arguments.value(.namespace))
     if let given = URLOptions.names.first(where: arguments.has), !isURL {
       throw Failure(
@@ -27,7 +29,7 @@ struct Target: Equatable, Sendable {
         "--\(given.rawValue) goes with a URL; '\(shown)' is the name of an upstream, which has its settings in the daemon's configuration"
       )
     }
-    options = try URLOptions(arguments)
+    if let read { options = read } else { options = try URLOptions(arguments) }
     for other in URLOptions.names + [.namespace] { try arguments.refuse(.connection, with: other) }
     connection = arguments.value(.connection)
   }

@@ -52,7 +52,9 @@ extension StatusCommand {
     var check = StatusCheck(
       now: Clock.wallMilliseconds, maxDown: try context.arguments.duration(.maxDown) ?? .zero)
     var targets: [Target?] = []
-    for name in context.arguments.operands { targets.append(try Target(name, context.arguments)) }
+    for name in context.arguments.operands {
+      targets.append(try Target(name, context.arguments, read: context.target.options))
+    }
     do throws(Failure) {
       try look(at: targets.isEmpty ? [nil] : targets, context, &check)
     } catch {

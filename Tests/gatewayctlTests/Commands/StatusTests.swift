@@ -60,4 +60,22 @@ import Testing
     #expect(outcome.status == 2)
     #expect(outcome.output.hasPrefix("GATEWAYD CRITICAL: chat is down (refused); It failed; "))
   }
+
+  @Test func credentialsFromStandardInputGoWithEachURL() throws {
+    let auth = JSONValue.object([.init("token", .string("t"))])
+    let daemon = try FakeDaemon { daemon in
+      let client = try daemon.accept()
+      for url in ["https://a.example", "https://b.example"] {
+        let call = try client.call("status")
+        #expect(call.params == .object([.init("url", .string(url)), .init("auth", auth)]))
+        client.reply(call, #"{"daemon":{},"connections":[]}"#)
+      }
+    }
+    let outcome = try ControlProgram.run(
+      ["status", "--check", "https://a.example", "https://b.example", "--auth", "-"], socket: daemon.path,
+      input: #"{"token":"t"}"#)
+    #expect(outcome.status == 3)
+    #expect(outcome.errors.isEmpty)
+    try daemon.finish()
+  }
 }
