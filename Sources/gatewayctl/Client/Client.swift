@@ -15,6 +15,8 @@ final class Client {
   private var lastID = 0
   /// The call that waits for the answer to `hello`; 0: none does.
   private var helloID = 0
+  /// An attempt has succeeded.
+  private var wasConnected = false
   /// Nil until the daemon has told it, and where it does not.
   private var lineLimit: LineLimit?
   /// The daemon takes what is longer in parts.
@@ -45,16 +47,23 @@ final class Client {
   /// One attempt. Returns nil on success, or why it may succeed later; throws where it never will.
   func attempt() throws(Failure) -> String? {
     let code = connection.open(path)
+    guard code == 0 else { return try reason(toTryAgainAfter: code) }
+    wasConnected = true
+    inbox = []
+    inboxHead = 0
+    sayHello()
+    return nil
+  }
+
+  /// Why an attempt that failed so may succeed later; throws where it never will. The socket of a daemon that comes back
+  /// is closed to other users between its making and the moment when it is given to its group.
+  func reason(toTryAgainAfter code: Int32) throws(Failure) -> String {
     switch code {
-    case 0:
-      inbox = []
-      inboxHead = 0
-      sayHello()
-      return nil
     // Where something may not be written, the kernel does not look what it is.
     case ECONNREFUSED where SocketAccess.isNoSocket(path), EACCES where SocketAccess.isNoSocket(path):
       throw Failure(.unavailable, "\(path) is no socket; name gatewayd's with --socket PATH")
     case ENOENT, ECONNREFUSED, EAGAIN, ENOTDIR, EINTR, EMFILE, ENFILE, ENOBUFS: return SystemText.ofError(code)
+    case EACCES where wasConnected, EPERM where wasConnected: return SystemText.ofError(code)
     case EACCES, EPERM: throw SocketAccess.denied(path)
     case EPROTOTYPE: throw Failure(.protocolMismatch, "\(path) is no stream socket; name gatewayd's with --socket")
     default: throw unreachable(SystemText.ofError(code))
