@@ -155,20 +155,61 @@ private:
   }
 };
 
-/// The parser nests one table per dot of a key and frees them recursively, so the dots of each line are counted first.
-bool tooManyDots(std::string_view text, unsigned &line) {
-  line = 1;
+/// The parser nests one table per dot of a key and frees them recursively, so the dots of each line are counted first:
+/// those that stand neither in a string nor in a comment. Strings end here where they end for the parser. Behind the
+/// parser's first syntax error the count may be wrong, and nothing is made of what stands there.
+class DotCount {
+public:
+  explicit DotCount(std::string_view text) : rest{text} {}
+
+  unsigned line = 1;
+
+  /// Whether a line has more than the limit; it is `line` then.
+  bool exceedsLimit() {
+    while (!rest.empty()) {
+      const char next = rest.front();
+      if (next == '"' || next == '\'') skipString(next);
+      else if (next == '#') rest.remove_prefix(std::min(rest.find('\n'), rest.size()));
+      else if (take() == '.' && ++dots > GW_TOML_DOTS_LIMIT) return true;
+    }
+    return false;
+  }
+
+private:
+  std::string_view rest;
   size_t dots = 0;
-  for (const char character : text) {
+
+  char take() {
+    const char character = rest.front();
+    rest.remove_prefix(1);
     if (character == '\n') {
       ++line;
       dots = 0;
-    } else if (character == '.' && ++dots > GW_TOML_DOTS_LIMIT) {
-      return true;
+    }
+    return character;
+  }
+
+  /// Takes the quotes that stand next, at most so many, and returns how many they were.
+  size_t takeQuotes(char quote, size_t most) {
+    const size_t count = std::min({rest.substr(0, most).find_first_not_of(quote), rest.size(), most});
+    rest.remove_prefix(count);
+    return count;
+  }
+
+  void skipString(char quote) {
+    const size_t count = takeQuotes(quote, 3);
+    if (count == 2) return;
+    const bool hasLines = count == 3;
+    while (!rest.empty() && (hasLines || rest.front() != '\n')) {
+      // Up to two quotes may stand inside before the three that end a string of several lines.
+      if (rest.front() == quote) {
+        if (takeQuotes(quote, hasLines ? 5 : 1) >= 3 || !hasLines) return;
+      } else if (take() == '\\' && quote == '"' && !rest.empty() && (hasLines || rest.front() != '\n')) {
+        take();
+      }
     }
   }
-  return false;
-}
+};
 
 char *copy(std::string_view text) {
   auto *bytes = static_cast<char *>(std::malloc(text.size() + 1));
@@ -207,12 +248,11 @@ unsigned impossibleLine(std::string_view text) {
 }
 
 void parse(std::string_view text, gw_toml_result &result) {
-  unsigned line = 0;
   if (text.size() > GW_TOML_TEXT_LIMIT) {
     return refuse(result, "the text is longer than " + std::to_string(GW_TOML_TEXT_LIMIT) + " bytes", {});
   }
-  if (tooManyDots(text, line)) {
-    return refuse(result, "the line has more than " + std::to_string(GW_TOML_DOTS_LIMIT) + " dots", {line, 1});
+  if (DotCount count{text}; count.exceedsLimit()) {
+    return refuse(result, "the line has more than " + std::to_string(GW_TOML_DOTS_LIMIT) + " dots", {count.line, 1});
   }
   const toml::parse_result parsed = toml::parse(text);
   if (!parsed) {

@@ -11,7 +11,7 @@ extern "C" {
 #define GW_TOML_TEXT_LIMIT (1u << 20)
 /// Deepest nesting of tables and arrays.
 #define GW_TOML_DEPTH_LIMIT 24
-/// Most dots in one line; bounds the length of dotted keys before the parser sees them.
+/// Most dots in one line, outside of strings and comments; bounds the length of dotted keys before the parser sees them.
 #define GW_TOML_DOTS_LIMIT 256
 
 /// What became of a text: either `json` or `message` is set. Give it back with `gw_toml_free`.

@@ -75,6 +75,30 @@ struct ConfigurationTextTests {
     #expect(TomlText.parse(Array(text.dropLast()), file: "g.toml") == .success(tree([])))
   }
 
+  private static let dots = String(repeating: ".", count: 300)
+
+  @Test(arguments: [
+    "x = 1 # \(dots)", #"x = "\""# + dots + "\"", "x = '\(dots)\\'", "x = \"\"\"\\\n\"\"\(dots)\"\"\"\"\"",
+    "x = '''\n''\(dots)\n#''''", "\"\(dots)\" = 1", "x = ['', \"\", '\(dots)', \"\(dots)\"]",
+  ])
+  func dotsInStringsAndCommentsAreNoPartsOfAKey(_ text: String) {
+    guard case .success = TomlText.parse(Array(text.utf8), file: "g.toml") else {
+      Issue.record("refused: \(problems(text))")
+      return
+    }
+  }
+
+  /// The parser would free a table for each of them by a call inside a call.
+  @Test(arguments: [
+    "y = \"\"\nx", "y = '' # \"\nx", "y = \"\"\"\n\"\"\"\"\"\nx", "y = '''\n\\'''\nx", #"y = "\\""# + "\nx",
+    "y = '\\'\nx", "y = \"\nx", "y = \"\\\nx", "y = { z = '''\n''', x",
+  ])
+  func dotsOfAKeyBehindAStringAreCounted(_ before: String) {
+    let line = before.count { $0 == "\n" } + 1
+    let key = before + String(repeating: ".x", count: 300)
+    #expect(problems("\(key) = 1") == "g.toml:\(line): syntax error: the line has more than 256 dots")
+  }
+
   @Test func textOfNoBytesIsAnEmptyTable() {
     #expect(TomlText.parse([], file: "g.toml") == .success(tree([])))
   }
