@@ -137,11 +137,35 @@ struct ConfigurationMergeTests {
         1.toml:7: upstream.a.linger must be a duration in ms, s, m or h such as "30s", not an integer
         2.toml:1: syntax error in table header: expected ']', saw '\\n'
         3.toml:2: access.user names the user "eve", which does not exist
-        3.toml:3: access.upstream names "b", but there is no such upstream, did you mean "a"?
         3.toml:4: access.allow must be a list of "status", "subscribe", "send", "request", "admin", not an empty one
         3.toml:5: there is no setting or table "lgo", did you mean "log"?
         4.toml:2: upstream.a.url cannot be used: the URL has no scheme; write for example https://x
         """)
+  }
+
+  /// What the broken file has is known to nobody: that it lacks something would be a false sentence.
+  @Test func whatMayStandInABrokenFileIsNotSaidToBeMissing() {
+    let other = """
+      [fleet]
+      user = "x"
+      redis = ["redis://h"]
+      [upstream.chat]
+      fleet = true
+      tls.cert = "/c"
+      reconnect.base = "60s"
+      server_time.every = "1m"
+      [upstream.router]
+      url = "wamp+ws://h"
+      [[access]]
+      uid = 1
+      upstream = ["other"]
+      allow = ["send"]
+      """
+    let broken = "[upstream.other]\nurl = \"http://o\n"
+    #expect(
+      problems([("1.toml", broken), ("2.toml", other)])
+        == "1.toml:2: syntax error in string: it is not closed on its line, or holds a control character")
+    #expect(problems([("2.toml", other)]).split(separator: "\n").count == 8)
   }
 
   @Test func problemInAValueThatALaterFileReplacesIsStillReported() {

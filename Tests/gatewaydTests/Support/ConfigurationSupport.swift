@@ -31,8 +31,11 @@ func configure(_ files: [(name: String, text: String)]) -> Result<Configuration,
 func configure(_ text: String) -> Result<Configuration, ConfigurationProblems> { configure([("g.toml", text)]) }
 
 /// The problems of one file, one per line.
-func problems(_ text: String) -> String {
-  switch configure(text) {
+func problems(_ text: String) -> String { problems([("g.toml", text)]) }
+
+/// The problems of all files, one per line.
+func problems(_ files: [(name: String, text: String)]) -> String {
+  switch configure(files) {
   case .success: "valid"
   case .failure(let problems): problems.description
   }

@@ -90,7 +90,7 @@ struct AccessReader {
     if let nearest = NearestName.of(pattern.text, among: upstreams) {
       message += ", did you mean \(nearest.tomlString)?"
     }
-    notes.note(message, at: Place(file: file, position: pattern.position))
+    notes.noteLack(message, at: Place(file: file, position: pattern.position))
   }
 }
 

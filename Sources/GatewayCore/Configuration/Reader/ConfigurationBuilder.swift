@@ -26,7 +26,8 @@ public struct ConfigurationBuilder {
   public func build(
     warn: (ConfigurationProblem) -> Void = { _ in }
   ) -> Result<Configuration, ConfigurationProblems> {
-    let (notes, warnings) = (ProblemNotes(files: files), ProblemNotes(files: files))
+    let notes = ProblemNotes(files: files, isComplete: unread.isEmpty)
+    let warnings = ProblemNotes(files: files)
     var configuration = Configuration()
     let origins = readTables(into: &configuration, noting: notes)
     let roots = trees.map { (file: $0.file, entries: $0.tree.root.entries ?? []) }
@@ -76,13 +77,13 @@ public struct ConfigurationBuilder {
 }
 
 extension ConfigurationBuilder {
-  /// What is there and could not be read has been blamed for that, and is not missing.
+  /// A setting that is there and could not be read has been blamed for that, and is not missing.
   private func checkFleet(_ fleet: FleetOptions, _ origins: SettingOrigins, _ notes: ProblemNotes) {
     if origins["redis"] == nil, let place = origins["name"] {
-      notes.note("fleet.name needs fleet.redis, the servers by which the hosts hear of each other", at: place)
+      notes.noteLack("fleet.name needs fleet.redis, the servers by which the hosts hear of each other", at: place)
     }
     if origins["name"] == nil, let place = origins["redis"] {
-      notes.note("fleet.redis needs fleet.name, the name of the fleet", at: place)
+      notes.noteLack("fleet.redis needs fleet.name, the name of the fleet", at: place)
     }
     if let one = origins["password_file"], origins["password_credential"] != nil {
       notes.note(
@@ -96,7 +97,7 @@ extension ConfigurationBuilder {
   private func checkLogin(_ fleet: FleetOptions, _ origins: SettingOrigins, _ notes: ProblemNotes) {
     if case .file(let path)? = fleet.password { checkFile("password_file", path, origins, notes) }
     if let place = origins["user"], origins["password_file"] == nil, origins["password_credential"] == nil {
-      notes.note(
+      notes.noteLack(
         "fleet.user needs fleet.password_file or fleet.password_credential: without a password there is no login, and "
           + "Redis takes this host for its default user", at: place)
     }

@@ -27,10 +27,10 @@ struct UpstreamSettingsCheck {
 
   private func checkCertificate(_ tls: TLSSettings) {
     if tls.certificate != nil, tls.key == nil, let place = origins["tls.cert"] {
-      notes.note("\(title).tls.cert needs \(title).tls.key, the key of the certificate", at: place)
+      notes.noteLack("\(title).tls.cert needs \(title).tls.key, the key of the certificate", at: place)
     }
     if tls.key != nil, tls.certificate == nil, let place = origins["tls.key"] {
-      notes.note("\(title).tls.key needs \(title).tls.cert, the certificate of the key", at: place)
+      notes.noteLack("\(title).tls.key needs \(title).tls.cert, the certificate of the key", at: place)
     }
   }
 
@@ -38,7 +38,7 @@ struct UpstreamSettingsCheck {
     guard history.disk == true, history.events == 0,
       let place = origins["history.disk"] ?? origins["history.events"]
     else { return }
-    notes.note("\(title).history.disk needs \(title).history.events to be more than 0", at: place)
+    notes.noteLack("\(title).history.disk needs \(title).history.events to be more than 0", at: place)
   }
 
   private func checkPasswords(_ settings: UpstreamSettings) {
@@ -68,7 +68,7 @@ struct UpstreamSettingsCheck {
     for (name, needed) in lacking {
       guard let place = origins["server_time.\(name)"] else { continue }
       let other = needed == "event" ? " or \(title).server_time.request" : ""
-      notes.note("\(title).server_time.\(name) needs \(title).server_time.\(needed)\(other)", at: place)
+      notes.noteLack("\(title).server_time.\(name) needs \(title).server_time.\(needed)\(other)", at: place)
     }
   }
 
@@ -96,6 +96,6 @@ struct UpstreamSettingsCheck {
   private func checkOrder(_ lower: String, _ least: Duration, _ upper: String, _ most: Duration) {
     guard least > most, let place = origins[lower] ?? origins[upper] else { return }
     let (low, high) = (SettingType<Duration>.text(of: least), SettingType<Duration>.text(of: most))
-    notes.note("\(title).\(lower) is \(low) and must not exceed \(title).\(upper), which is \(high)", at: place)
+    notes.noteLack("\(title).\(lower) is \(low) and must not exceed \(title).\(upper), which is \(high)", at: place)
   }
 }

@@ -83,7 +83,7 @@ struct UpstreamsReader {
       .check(upstream.draft.settings)
     checkFleet(upstream, title)
     guard let place = upstream.origins["url"] else {
-      notes.note("\(title) has no url", at: upstream.place)
+      notes.noteLack("\(title) has no url", at: upstream.place)
       return nil
     }
     guard let texts = upstream.draft.url else { return nil }
@@ -104,7 +104,7 @@ struct UpstreamsReader {
     let complete = ConfiguredUpstream(url: first, settings: settings)
     // Each of them was judged alone.
     if urls.count > 1, case .invalid(let sentence) = kinds.problem(with: complete.specification(upstream.name, kinds)) {
-      notes.note("\(title) cannot be used: \(sentence)", at: place)
+      notes.noteLack("\(title) cannot be used: \(sentence)", at: place)
     }
     return complete
   }
@@ -118,7 +118,7 @@ struct UpstreamsReader {
       if let predicate = problem(with: url) {
         notes.note("\(title).url \(predicate)", at: place)
       } else if case .invalid(let sentence) = kinds.problem(with: complete.specification(upstream.name, kinds)) {
-        notes.note("\(title) cannot be used: \(sentence)", at: place)
+        notes.noteLack("\(title) cannot be used: \(sentence)", at: place)
       } else {
         return url
       }
@@ -159,7 +159,7 @@ struct UpstreamsReader {
 extension UpstreamsReader {
   private func checkFleet(_ upstream: Entry, _ title: String) {
     guard upstream.draft.settings.fleet, let place = upstream.origins["fleet"] else { return }
-    if !hasFleet { notes.note("\(title).fleet needs [fleet], with name and redis", at: place) }
+    if !hasFleet { notes.noteLack("\(title).fleet needs [fleet], with name and redis", at: place) }
     if upstream.draft.settings.history.disk == true {
       notes.note(
         "\(title).history.disk means nothing beside \(title).fleet: the fleet keeps the past",

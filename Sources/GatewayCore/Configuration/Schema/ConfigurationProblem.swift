@@ -36,6 +36,8 @@ public struct ConfigurationProblems: Error, Equatable, Sendable, CustomStringCon
 /// Where every reader of a part of the configuration notes what is wrong, so that all of it is reported at once.
 final class ProblemNotes {
   private let files: [String]
+  /// Every file could be read.
+  private let isComplete: Bool
   private var notes: [(place: Place, message: String)] = []
   /// Those that were noted and are not reported.
   private var leftOut = 0
@@ -43,12 +45,21 @@ final class ProblemNotes {
   /// More at once are of no help, and a file with nothing but mistakes must not cost more than another one.
   private static let limit = 200
 
-  init(files: [String]) { self.files = files }
+  init(files: [String], isComplete: Bool = true) {
+    self.files = files
+    self.isComplete = isComplete
+  }
 
   /// Notes one sentence about a place.
   func note(_ message: @autoclosure () -> String, at place: Place) {
     guard notes.count < Self.limit else { return leftOut += 1 }
     notes.append((place, message().shortened(to: Self.textLimit)))
+  }
+
+  /// Notes that what stands at a place lacks something, or does not go together with what holds where nothing is set.
+  /// It may stand in a file that could not be read.
+  func noteLack(_ message: @autoclosure () -> String, at place: Place) {
+    if isComplete { note(message(), at: place) }
   }
 
   /// Longest sentence about one mistake, in bytes: keys may be as long as the file.
