@@ -73,10 +73,19 @@ public enum JSONScanner {
     _ text: RawSpan, from start: Int, depth: Int, _ notes: inout Notes
   ) throws(JSONError) -> Int {
     var at = start
-    let allowed = min(depth, depthLimit)
     var level = 0
-    // One bit for each open container, the innermost lowest: set for an object.
     var objects: UInt64 = 0
+    try stepOverValues(text, &at, &level, &objects, allowed: min(depth, depthLimit), &notes)
+    return at
+  }
+
+  /// Steps over a value and everything behind it in the containers that are open: so many as `level` says, with one bit
+  /// for each in `objects`, the innermost lowest, set for an object. A container that is nested too deeply is not
+  /// stepped into: all of them stand for what is before it then.
+  @inline(__always)
+  private static func stepOverValues(
+    _ text: RawSpan, _ at: inout Int, _ level: inout Int, _ objects: inout UInt64, allowed: Int, _ notes: inout Notes
+  ) throws(JSONError) {
     repeat {
       switch byte(text, at) {
       case UInt8(ascii: "{"):
@@ -97,7 +106,6 @@ public enum JSONScanner {
       }
       try closeContainers(text, &at, &level, &objects, &notes)
     } while level > 0
-    return at
   }
 
   /// Behind a value: closes every container that ends here, and steps to the next value of the innermost open one.
@@ -113,6 +121,40 @@ public enum JSONScanner {
       }
       level &-= 1
       objects &>>= 1
+    }
+  }
+
+  /// Whether the whole text is exactly one value, however deeply it is nested: for what was found to be nested too
+  /// deeply. Takes a bit of memory for each level.
+  static func isJSON(atAnyDepth text: RawSpan) -> Bool {
+    var at = 0
+    skipWhitespace(text, &at)
+    do { try stepOverDeepValue(text, &at) } catch { return false }
+    skipWhitespace(text, &at)
+    return at == text.byteCount
+  }
+
+  private static func stepOverDeepValue(_ text: RawSpan, _ at: inout Int) throws(JSONError) {
+    var ignored = Notes()
+    var level = 0
+    var objects: UInt64 = 0
+    // What was open wherever there were as many levels as have a bit, the outermost first.
+    var outer: [UInt64] = []
+    while true {
+      do throws(JSONError) {
+        try stepOverValues(text, &at, &level, &objects, allowed: depthLimit, &ignored)
+      } catch {
+        guard case .depth = error else { throw error }
+        outer.append(objects)
+        level = 0
+        continue
+      }
+      while level == 0 {
+        guard let bits = outer.popLast() else { return }
+        level = depthLimit
+        objects = bits
+        try closeContainers(text, &at, &level, &objects, &ignored)
+      }
     }
   }
 

@@ -136,6 +136,29 @@ private func judge(_ text: String, depth: Int = 64) -> Result<Range<Int>, JSONEr
     #expect(throws: JSONError.syntax(at: 0)) { try scan(from: 0) }
     #expect(throws: JSONError.syntax(at: text.count)) { try scan(from: text.count) }
   }
+
+  @Test(arguments: [("[", "]"), ("{\"a\":", "}"), ("[{},", " , \"]\" ]")])
+  func whatIsNestedTooDeeplyIsReadToItsEnd(_ open: String, _ close: String) {
+    func isJSON(_ text: String) -> Bool {
+      let bytes = Array(text.utf8)
+      return JSONScanner.isJSON(atAnyDepth: bytes.span.bytes)
+    }
+    for levels in [1, 2, 62, 63, 64, 65, 66, 127, 128, 129, 193, 1_000] {
+      let opened = String(repeating: open, count: levels)
+      let closed = String(repeating: close, count: levels)
+      for value in ["1", "[]", "{}", "\"]\"", "[{\"\":[]},2]"] {
+        #expect(isJSON(opened + value + closed))
+        #expect(isJSON(" [" + opened + value + closed + ", {\"\":[]} , 3 ] "))
+      }
+      for broken in ["", "NaN", "1,", "]", "}", "\"", "\"\u{1}\"", ":"] where broken != "" || open != "[" {
+        #expect(!isJSON(opened + broken + closed), "\(broken) in \(levels) levels")
+      }
+      #expect(!isJSON(opened + "1" + closed + close))
+      #expect(!isJSON(opened + "1" + closed.dropLast()))
+      #expect(!isJSON(opened + "1" + closed + "1"))
+      #expect(!isJSON(opened))
+    }
+  }
 }
 
 extension Result<Range<Int>, JSONError> {

@@ -56,7 +56,7 @@ enum PlainWebSocketMessage {
       LocalForm.withPlain(fromServer: text, try JSONScanner.validate(text, depth: LineDepth.argumentLimit), body)
       return .argument
     } catch {
-      if case .depth = error, JSONScanner.parts(ofDeep: text) != nil { return .tooDeep }
+      if case .depth = error, JSONScanner.isJSON(atAnyDepth: text) { return .tooDeep }
     }
     var argument: [UInt8] = []
     guard argument.append(string: text, within: limit) else { return .tooLong(JSONEscapes.count(text) + 2) }

@@ -3,7 +3,7 @@
 /// Any bytes as JSON text, as a string to be written, and as Base64.
 enum JSONTarget {
   static func problem(with input: [UInt8]) -> String? {
-    valueProblem(input) ?? progressProblem(input) ?? stringProblem(input) ?? base64Problem(input)
+    valueProblem(input) ?? progressProblem(input) ?? deepProblem(input) ?? stringProblem(input) ?? base64Problem(input)
   }
 
   private static func valueProblem(_ input: [UInt8]) -> String? {
@@ -60,6 +60,12 @@ enum JSONTarget {
       guard progress.outcome == expected else { return "a value is judged otherwise when it comes in pieces" }
     }
     return nil
+  }
+
+  /// However deeply a text is nested, it is judged as where its elements are listed.
+  private static func deepProblem(_ input: [UInt8]) -> String? {
+    let isListed = JSONScanner.parts(ofDeep: input.span.bytes) != nil
+    return JSONScanner.isJSON(atAnyDepth: input.span.bytes) == isListed ? nil : "a deep text is judged in two ways"
   }
 
   private static func result(of text: [UInt8]) -> Result<JSONValue, JSONError> {
