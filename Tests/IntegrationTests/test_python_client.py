@@ -2,6 +2,8 @@
 
 import ast
 import asyncio
+import contextlib
+import json
 import os
 import pathlib
 import re
@@ -109,6 +111,54 @@ def test_the_daemon_of_a_user_is_found_without_a_variable(monkeypatch):
     assert found == ["/run/user/1000/gatewayd.sock", "/run/gatewayd.sock", "/run/gatewayd.sock"]
 
 
+# Against a daemon whose every line is chosen
+
+HELLO = {"server": "gatewayd", "protocol": {"min": 1, "max": 1}, "instance": "i"}
+SUBSCRIBED = {"connection": "c", "epoch": "e", "seq": 0, "state": "connected"}
+
+
+@contextlib.asynccontextmanager
+async def pretended_daemon(folder, lines, inflight=256):
+    """Answers `hello`, and each other call with the lines that `lines(message)` gives; None hangs up. What needs no answer
+    it ignores."""
+    async def serve(reader, writer):
+        while line := await reader.readline():
+            message = json.loads(line)
+            if "id" not in message:
+                continue
+            hello = {"id": message["id"], "result": {**HELLO, "limits": {"line": 1 << 20, "inflight": inflight}}}
+            answers = [hello] if message["method"] == "hello" else lines(message)
+            if answers is None:
+                break
+            for answer in answers:
+                writer.write(json.dumps({"jsonrpc": "2.0", **answer}).encode() + b"\n")
+        writer.close()
+
+    server = await asyncio.start_unix_server(serve, folder / "pretended")
+    try:
+        yield folder / "pretended"
+    finally:
+        server.close()
+
+
+def failed(identity, kind, code, retry=False):
+    return {"id": identity, "error": {"code": code, "message": kind, "data": {"type": kind, "retry": retry}}}
+
+
+async def test_an_error_without_a_call_ends_the_calls_of_its_link_and_is_forgotten_with_it(folder):
+    def lines(message):
+        answers = {"unreadable": [failed(None, "ParseError", -32700)], "end": None, "held": []}
+        return answers.get(message["params"].get("event"), [{"id": message["id"], "result": {}}])
+
+    async with pretended_daemon(folder, lines) as path, gatewayd.AsyncClient(path) as gateway:
+        calls = [gateway.send("chat", event, delivery="acked") for event in ("held", "unreadable")]
+        ends = await within(asyncio.gather(*calls, return_exceptions=True), "both calls to end")
+        assert [type(end) for end in ends] == [gatewayd.ParseError, gatewayd.ParseError]
+        await gateway.ping()
+        with pytest.raises(gatewayd.DaemonLost):
+            await within(gateway.send("chat", "end", delivery="acked"), "the call to end")
+
+
 # Python
 
 OLDEST = (3, 9)
@@ -169,6 +219,43 @@ asyncio.run(main())
 def test_a_value_comes_back_as_it_was(value):
     line = messages.encode({"args": messages.to_wire([value])})
     assert messages.from_wire(messages.decode(line)["args"]) == [value]
+
+
+def nested(levels):
+    return [nested(levels - 1)] if levels else 1
+
+
+async def test_what_is_nested_too_deeply_is_refused_before_it_is_sent(daemons, chat):
+    """The daemon could not tell which call a line that it cannot read belongs to."""
+    daemon = await daemons()
+    endless = []
+    endless.append(endless)
+    async with gatewayd.AsyncClient(daemon.socket) as gateway:
+        assert (await gateway.request(chat.url, "echo", nested(61))).value == nested(61)
+        own = gateway._link
+        for name, call in {
+                "request": lambda: gateway.request(chat.url, "echo", nested(62)),
+                "a tuple": lambda: gateway.request(chat.url, "echo", (nested(61),)),
+                "without end": lambda: gateway.request(chat.url, "echo", endless),
+                "bytes": lambda: gateway.request(chat.url, "echo", deep_bytes(61)),
+                "send": lambda: gateway.send(chat.url, "echo", nested(62), delivery="acked"),
+                "kwargs": lambda: gateway.send(chat.url, "echo", kwargs={"a": nested(62)}),
+                "respond": lambda: gateway.respond("token", nested(62)),
+                "auth": lambda: gateway.status(gatewayd.Target(chat.url, auth={"a": nested(62)})),
+                "options": lambda: gateway.status(gatewayd.Target(chat.url, options={"query": nested(62)})),
+                "call": lambda: gateway.call("status", {"a": nested(63)})}.items():
+            with pytest.raises(gatewayd.InvalidParams, match="64 levels") as caught:
+                await within(call(), f"{name} to be refused")
+            assert (caught.value.code, caught.value.retry, caught.value.type) == (-32602, False, "InvalidParams")
+        for said in ({"enter": [("join", nested(60))]}, {"enter": [{"event": "join", "kwargs": {"a": nested(60)}}]},
+                     {"enter": ["join"], "leave": [("leave", nested(60))]}):
+            with pytest.raises(gatewayd.InvalidParams, match="64 levels"):
+                await within(gateway.subscribe(chat.url, **said)._started(), "the subscription to be refused")
+        assert gateway._link is own and own.is_open
+
+
+def deep_bytes(levels):
+    return [deep_bytes(levels - 1)] if levels else b"an object in the line"
 
 
 def test_an_integer_that_python_does_not_read_does_not_end_the_connection():

@@ -262,6 +262,12 @@ BY_TYPE: Dict[str, Type[CallError]] = {cls.__name__: cls for cls in CallError.__
 _BY_CODE: Dict[int, Type[CallError]] = {cls.code: cls for cls in BY_TYPE.values()}
 
 
+def too_deep(limit: int) -> InvalidParams:
+    """The error for what is nested deeper than a line may be."""
+    return InvalidParams(f"this is nested deeper than the {limit} levels that a line may have",
+                         {"type": "InvalidParams", "retry": False})
+
+
 def from_answer(error: Dict[str, Any]) -> CallError:
     """The exception for the `error` member of an answer."""
     data = error.get("data") or {}

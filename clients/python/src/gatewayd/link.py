@@ -222,7 +222,8 @@ class Link(asyncio.Protocol):
             return
         number = message["id"]
         if number is None:
-            self.fault = errors.from_answer(message["error"])
+            # Said of a line, whose call waits in vain, or of the client as a whole: this link is over with it.
+            self._fail(errors.from_answer(message["error"]))
         elif call := self._waiting.get(number):
             if "error" in message:
                 call.fail(errors.from_answer(message["error"]))

@@ -13,6 +13,12 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any, Dict, Iterable, List, NamedTuple, Optional, Sequence, Union
 
+from . import errors
+
+_DEEPEST = 64
+"""How deep a line may be nested."""
+_ARGUMENTS = 3
+"""The level of a line at which arguments stand, where they stand least deep: in the params of the call."""
 _ESCAPED = re.compile(r"\$+bin\Z")
 
 
@@ -153,18 +159,20 @@ class History:
     more: bool
 
 
-def to_wire(value: Any) -> Any:
-    """A value of Python as JSON can hold it."""
+def to_wire(value: Any, level: int = _ARGUMENTS) -> Any:
+    """A value of Python as JSON can hold it. Raises InvalidParams for what is nested too deeply, or without end."""
     if isinstance(value, (bytes, bytearray, memoryview)):
         return {"$bin": base64.b64encode(value).decode()}
+    if isinstance(value, (list, tuple, dict)) and level > _DEEPEST:
+        raise errors.too_deep(_DEEPEST)
     if isinstance(value, (list, tuple)):
-        return [to_wire(one) for one in value]
+        return [to_wire(one, level + 1) for one in value]
     if isinstance(value, dict):
         if len(value) == 1:
             (key,) = value
             if isinstance(key, str) and _ESCAPED.match(key):
-                return {"$" + key: to_wire(value[key])}
-        return {key: to_wire(one) for key, one in value.items()}
+                return {"$" + key: to_wire(value[key], level + 1)}
+        return {key: to_wire(one, level + 1) for key, one in value.items()}
     return value
 
 
@@ -190,8 +198,20 @@ def from_wire(value: Any) -> Any:
     return value
 
 
+def check_depth(value: Any, level: int = 1) -> None:
+    """Raises InvalidParams for a line that is nested too deeply: the daemon could not tell which call it belongs to."""
+    if not isinstance(value, (list, tuple, dict)):
+        return
+    if level > _DEEPEST:
+        raise errors.too_deep(_DEEPEST)
+    for one in value.values() if isinstance(value, dict) else value:
+        check_depth(one, level + 1)
+
+
 def encode(message: Dict[str, Any]) -> bytes:
-    """One line. Raises TypeError or ValueError for what JSON does not have, NaN among it."""
+    """One line. Raises TypeError or ValueError for what JSON does not have, NaN among it, and InvalidParams for what is
+    nested too deeply."""
+    check_depth(message)
     return json.dumps(message, separators=(",", ":"), allow_nan=False).encode() + b"\n"
 
 
