@@ -23,7 +23,7 @@ HOME = ROOT / "clients" / "python"
 sys.path.insert(0, str(HOME / "src"))
 
 import gatewayd  # noqa: E402
-from gatewayd import errors, link, messages, subscription  # noqa: E402
+from gatewayd import aio, errors, link, messages, subscription  # noqa: E402
 
 README = (HOME / "README.md").read_text()
 SNIPPETS = [text for text in re.findall(r"```python\n(.*?)```", README, re.DOTALL)]
@@ -157,6 +157,28 @@ async def test_an_error_without_a_call_ends_the_calls_of_its_link_and_is_forgott
         await gateway.ping()
         with pytest.raises(gatewayd.DaemonLost):
             await within(gateway.send("chat", "end", delivery="acked"), "the call to end")
+
+
+async def test_a_daemon_that_is_about_to_stop_is_asked_again(folder, monkeypatch):
+    monkeypatch.setattr(aio, "_DRAIN_PAUSE", 0.001)
+    refusals = {"request": 3, "subscribe": 3}
+
+    def lines(message):
+        method = message["method"]
+        if refusals.get(method, 0) > 0:
+            refusals[method] -= 1
+            return [failed(message["id"], "Draining", -32010, retry=True)]
+        return [{"id": message["id"], "result": SUBSCRIBED if method == "subscribe" else {"args": [method]}}]
+
+    async with pretended_daemon(folder, lines) as path, gatewayd.AsyncClient(path) as gateway:
+        assert (await gateway.request("chat", "one")).value == "request"
+        async with gateway.subscribe("chat") as said:
+            assert said.began
+        assert refusals == {"request": 0, "subscribe": 0}
+    refusals["request"] = 1 << 30
+    async with pretended_daemon(folder, lines) as path, gatewayd.AsyncClient(path, timeout=0.05) as gateway:
+        with pytest.raises(gatewayd.Draining):
+            await within(gateway.request("chat", "one"), "the call to end")
 
 
 # Python

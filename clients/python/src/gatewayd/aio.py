@@ -19,6 +19,8 @@ _PAUSES = (0.02, 1.0)
 _REPEATABLE = {"ping", "status", "stats", "clients.list", "upstreams.list", "history", "wait", "rpc.discover",
                "outbox.list", "metrics"}
 """Methods that may be called again when the daemon went away in the middle."""
+_DRAIN_PAUSE = 0.25
+"""How often a daemon that is about to stop is asked again: it may go on without stopping."""
 _ANNOUNCED = 60.0
 """The longest time for which a daemon that said when it will be back is left alone."""
 
@@ -221,6 +223,7 @@ class AsyncClient:
         if timeout is not None and method == "send":
             params["timeout"] = round(timeout * 1000)
         end = None if patience is None else loop.time() + patience
+        drain_end: Optional[float] = None
         while True:
             link = await self._reach(self.timeout if end is None else max(0.0, min(self.timeout, end - loop.time())))
             try:
@@ -233,6 +236,12 @@ class AsyncClient:
                     raise
                 if end is not None and "timeout" in params:
                     params["timeout"] = max(0, round((end - GRACE - loop.time()) * 1000))
+            except errors.Draining:
+                # The daemon is about to stop and has not taken the call: the next one gets it.
+                drain_end = drain_end or loop.time() + self.timeout
+                if loop.time() + _DRAIN_PAUSE > (drain_end if end is None else min(drain_end, end)):
+                    raise
+                await asyncio.sleep(_DRAIN_PAUSE)
 
     # Reaching the daemon
 
@@ -317,6 +326,8 @@ class AsyncClient:
                     raise
                 except errors.DaemonLost:
                     continue
+                except errors.Draining:
+                    await asyncio.sleep(_DRAIN_PAUSE)
         except BaseException:
             if not subscription.began:
                 self._forget(subscription)
