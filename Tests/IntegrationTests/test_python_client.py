@@ -181,6 +181,32 @@ async def test_a_daemon_that_is_about_to_stop_is_asked_again(folder, monkeypatch
             await within(gateway.request("chat", "one"), "the call to end")
 
 
+@pytest.mark.parametrize("problem", [KeyError, RuntimeError, asyncio.CancelledError])
+async def test_a_progress_function_that_fails_ends_no_call(folder, problem):
+    held = []
+
+    def lines(message):
+        if message["method"] == "send":
+            held.append(message["id"])
+            return []
+        return [{"method": "progress", "params": {"id": message["id"], "args": ["part"]}},
+                {"id": message["id"], "result": {"args": ["whole"]}},
+                {"id": held[0], "result": {"id": "s", "state": "acked"}}]
+
+    def fail(part):
+        raise problem(part.value)
+
+    reported = []
+    asyncio.get_running_loop().set_exception_handler(lambda loop, context: reported.append(context["exception"]))
+    async with pretended_daemon(folder, lines) as path, gatewayd.AsyncClient(path) as gateway:
+        await gateway._reach(None)
+        other = asyncio.ensure_future(gateway.send("chat", "one", delivery="acked"))
+        await asyncio.sleep(0)
+        assert (await gateway.request("chat", "parts", progress=fail)).value == "whole"
+        assert (await within(other, "the other call")).state == "acked"
+    assert [(type(one), one.args) for one in reported] == [(problem, ("part",))]
+
+
 # Python
 
 OLDEST = (3, 9)

@@ -135,14 +135,14 @@ class AsyncClient:
                       ttl: Optional[float] = None, retries: Optional[int] = None, ack_timeout: Optional[float] = None,
                       coalesce: Optional[str] = None, no_queue: bool = False, compress: Optional[bool] = None,
                       kwargs: Optional[Dict[str, Any]] = None) -> Answer:
-        """Sends an event and waits for the server's answer; `progress` gets what a server answers in parts before. None as
-        `timeout` waits for ever."""
+        """Sends an event and waits for the server's answer; `progress` gets what a server answers in parts before, and what
+        it raises is the event loop's to report. None as `timeout` waits for ever."""
         params = self._message(target, event, args, kwargs, key, ttl, retries, ack_timeout, coalesce, no_queue, compress)
         params["timeout"] = _LONGEST if timeout is None else round(timeout * 1000)
 
         def told(part: Dict[str, Any]) -> None:
             if progress:
-                progress(Answer(from_wire(part["args"]), from_wire(part.get("kwargs"))))
+                _tell(progress, Answer(from_wire(part["args"]), from_wire(part.get("kwargs"))))
 
         result = await self._call("request", params, timeout=timeout, is_open_ended=timeout is None, progress=told)
         return Answer(from_wire(result.get("args", [])), from_wire(result.get("kwargs")), result.get("state"))
@@ -365,6 +365,18 @@ _LONGEST = 315_360_000_000
 
 def _target(target: AnyTarget) -> Dict[str, Any]:
     return (target if isinstance(target, Target) else Target(target)).params()
+
+
+def _tell(told: Callable[[Answer], None], answer: Answer) -> None:
+    """Calls a function of the program. What it raises says nothing about the daemon, and goes where the event loop reports
+    what its callbacks raise."""
+    try:
+        told(answer)
+    except (SystemExit, KeyboardInterrupt):
+        raise
+    except BaseException as error:
+        asyncio.get_running_loop().call_exception_handler({
+            "message": f"the progress function {told!r} failed", "exception": error})
 
 
 def _milliseconds(seconds: Optional[float]) -> Optional[int]:
