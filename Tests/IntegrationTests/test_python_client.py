@@ -207,6 +207,51 @@ async def test_a_progress_function_that_fails_ends_no_call(folder, problem):
     assert [(type(one), one.args) for one in reported] == [(problem, ("part",))]
 
 
+async def test_a_socket_that_was_usable_may_be_closed_to_the_user_for_a_moment(folder, monkeypatch):
+    answers = {"subscribe": SUBSCRIBED, "ping": {}}
+    refused = 0
+
+    def lines(message):
+        return None if message["method"] == "send" else [{"id": message["id"], "result": answers.get(message["method"], {})}]
+
+    async def forbidden(*_):
+        nonlocal refused
+        refused += 1
+        if refused > 3:
+            monkeypatch.undo()
+        raise gatewayd.SocketForbidden("closed to you")
+
+    async with pretended_daemon(folder, lines) as path, gatewayd.AsyncClient(path) as gateway:
+        said = await gateway.subscribe("chat", states=True)
+        assert (await said.next()).state == "connected"
+        monkeypatch.setattr(link.Link, "open", forbidden)
+        with pytest.raises(gatewayd.DaemonLost):
+            await gateway.send("chat", "end")
+        assert [(await within(said.next(), "the daemon")).state for _ in range(2)] == ["daemon_lost", "connected"]
+        assert refused == 4
+
+
+async def test_a_call_says_that_the_socket_stays_closed_to_the_user(folder, monkeypatch):
+    def lines(message):
+        return None if message["method"] == "send" else [{"id": message["id"], "result": {}}]
+
+    async def forbidden(*_):
+        raise gatewayd.SocketForbidden("closed to you")
+
+    async with pretended_daemon(folder, lines) as path:
+        async with gatewayd.AsyncClient(path, timeout=0.05) as gateway:
+            await gateway.ping()
+            monkeypatch.setattr(link.Link, "open", forbidden)
+            with pytest.raises(gatewayd.DaemonLost):
+                await gateway.send("chat", "end")
+            with pytest.raises(gatewayd.SocketForbidden):
+                await within(gateway.ping(), "the call to end")
+        # Who never had it hears so at once.
+        async with gatewayd.AsyncClient(path, timeout=3600) as gateway:
+            with pytest.raises(gatewayd.SocketForbidden):
+                await within(gateway.ping(), "the call to end")
+
+
 # Python
 
 OLDEST = (3, 9)

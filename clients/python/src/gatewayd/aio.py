@@ -47,6 +47,7 @@ class AsyncClient:
         self.name = name or (os.path.basename(sys.argv[0])[:100] if sys.argv and sys.argv[0] else "python")
         self.timeout = timeout
         self._link: Optional[Link] = None
+        self._was_connected = False
         self._opening: Optional[asyncio.Lock] = None
         self._subscriptions: Dict[str, AsyncSubscription] = {}
         self._tasks: Set["asyncio.Task[None]"] = set()
@@ -263,7 +264,7 @@ class AsyncClient:
                     return await self._open()
             except NotYet as problem:
                 if patience is not None and loop.time() - start >= patience:
-                    if isinstance(problem.__cause__, errors.CallError):
+                    if isinstance(problem.__cause__, errors.GatewayError):
                         raise problem.__cause__
                     raise errors.DaemonUnavailable(
                         f"no daemon answers at {socket_path(self.socket)}: {problem}") from None
@@ -272,10 +273,17 @@ class AsyncClient:
             pause = min(pause * 2, _PAUSES[1])
 
     async def _open(self) -> Link:
-        link = await Link.open(socket_path(self.socket), self.name, max(self.timeout, 1.0), self._hear, self._lost)
+        try:
+            link = await Link.open(socket_path(self.socket), self.name, max(self.timeout, 1.0), self._hear, self._lost)
+        except errors.SocketForbidden as refusal:
+            # A socket that was usable before may be closed for the moment in which its daemon makes it.
+            if not self._was_connected:
+                raise
+            raise NotYet(str(refusal)) from refusal
         if not link.is_open:
             raise NotYet("the daemon closed the connection")
         self._link = link
+        self._was_connected = True
         for subscription in list(self._subscriptions.values()):
             if subscription.began:
                 self._spawn(self._resume(subscription, link))
