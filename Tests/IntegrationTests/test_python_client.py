@@ -252,6 +252,34 @@ async def test_a_call_says_that_the_socket_stays_closed_to_the_user(folder, monk
                 await within(gateway.ping(), "the call to end")
 
 
+async def test_the_daemon_is_told_what_is_left_of_a_deadline(folder):
+    told, held = {}, []
+
+    def lines(message):
+        told[message["params"].get("event", message["method"])] = message["params"].get("timeout")
+        if message["params"].get("event") == "first":
+            held.append(message["id"])
+            return []
+        return [{"id": message["id"], "result": {"args": []}}]
+
+    async with gatewayd.AsyncClient(folder / "pretended", timeout=60) as gateway:
+        # For want of a daemon, and then of a place among the calls that it takes at once.
+        begun = [asyncio.ensure_future(one) for one in (
+            gateway.request("chat", "late", timeout=60), gateway.wait("chat", timeout=60),
+            gateway.call("request", {"event": "raw", "timeout": 70_000}, timeout=60))]
+        await asyncio.sleep(0.2)
+        async with pretended_daemon(folder, lines, inflight=1):
+            await within(asyncio.gather(*begun), "the calls")
+            assert 0 < told["late"] <= 59_801 and 0 < told["wait"] <= 59_801 and told["raw"] == 70_000, told
+            first, second = [asyncio.ensure_future(gateway.request("chat", event, timeout=60)) for event in ("first", "second")]
+            while not held:
+                await asyncio.sleep(0.001)
+            await asyncio.sleep(0.2)
+            first.cancel()
+            await within(second, "the second call")
+            assert 0 < told["second"] <= 59_801, told
+
+
 # Python
 
 OLDEST = (3, 9)

@@ -145,7 +145,8 @@ class AsyncClient:
             if progress:
                 _tell(progress, Answer(from_wire(part["args"]), from_wire(part.get("kwargs"))))
 
-        result = await self._call("request", params, timeout=timeout, is_open_ended=timeout is None, progress=told)
+        result = await self._call("request", params, timeout=timeout, has_deadline=True, is_open_ended=timeout is None,
+                                  progress=told)
         return Answer(from_wire(result.get("args", [])), from_wire(result.get("kwargs")), result.get("state"))
 
     async def respond(self, event: Union[Event, str], *args: Any, error: Optional[str] = None,
@@ -165,7 +166,8 @@ class AsyncClient:
 
     async def wait(self, target: AnyTarget, state: str = "connected", timeout: float = 60.0) -> None:
         """Waits until the connection is in a state; `Expired` when the time is up."""
-        await self._call("wait", {**_target(target), "state": state, "timeout": round(timeout * 1000)}, timeout=timeout)
+        await self._call("wait", {**_target(target), "state": state, "timeout": round(timeout * 1000)}, timeout=timeout,
+                         has_deadline=True)
 
     async def history(self, target: AnyTarget, events: Optional[Iterable[str]] = None, *,
                       since: Optional[Position] = None, limit: int = 100) -> History:
@@ -213,30 +215,29 @@ class AsyncClient:
         return params
 
     async def _call(self, method: str, params: Dict[str, Any], *, timeout: Optional[float] = None,
-                    is_open_ended: bool = False, is_repeatable: bool = False,
+                    has_deadline: bool = False, is_open_ended: bool = False, is_repeatable: bool = False,
                     progress: Callable[[Dict[str, Any]], None] = lambda params: None) -> Dict[str, Any]:
-        """A call and its result. `timeout` is the daemon's own deadline where the method has one (its param says so), and
+        """A call and its result. `timeout` is the daemon's own deadline where the method has one (`has_deadline`), and
         otherwise how long its answer is waited for."""
         loop = asyncio.get_running_loop()
         patience: Optional[float] = self.timeout if timeout is None else timeout + GRACE
         if timeout is None and is_open_ended:
             patience = None
-        if timeout is not None and method == "send":
-            params["timeout"] = round(timeout * 1000)
+        has_deadline = timeout is not None and (has_deadline or method == "send")
         end = None if patience is None else loop.time() + patience
         drain_end: Optional[float] = None
         while True:
             link = await self._reach(self.timeout if end is None else max(0.0, min(self.timeout, end - loop.time())))
             try:
                 return await link.call(method, params, None if end is None else max(0.0, end - loop.time()),
-                                       progress=progress)
+                                       progress=progress, has_deadline=has_deadline)
             except errors.Kicked:
                 raise
             except errors.DaemonLost:
                 if not (is_repeatable or method in _REPEATABLE):
                     raise
-                if end is not None and "timeout" in params:
-                    params["timeout"] = max(0, round((end - GRACE - loop.time()) * 1000))
+                # Also of a deadline that the program wrote itself only the rest is left.
+                has_deadline = has_deadline or "timeout" in params
             except errors.Draining:
                 # The daemon is about to stop and has not taken the call: the next one gets it.
                 drain_end = drain_end or loop.time() + self.timeout

@@ -112,19 +112,12 @@ class Link(asyncio.Protocol):
 
     async def call(self, method: str, params: Dict[str, Any], patience: Optional[float],
                    answered: Callable[[Dict[str, Any]], None] = lambda result: None,
-                   progress: Callable[[Dict[str, Any]], None] = lambda params: None) -> Dict[str, Any]:
+                   progress: Callable[[Dict[str, Any]], None] = lambda params: None,
+                   has_deadline: bool = False) -> Dict[str, Any]:
         """The result of a call. `answered` gets it first, before the next line is looked at; `progress` gets what comes
-        before it. A caller that is cancelled, or has waited in vain for `patience` seconds, takes the call back."""
+        before it. A caller that is cancelled, or has waited in vain for `patience` seconds, takes the call back. With
+        `has_deadline` the daemon keeps that time too, as the call's own `timeout`, of which it is told what is left."""
         number = next(self._ids)
-        line = messages.encode({"jsonrpc": "2.0", "id": number, "method": method, "params": params})
-        limit = self.hello.get("limits", {}).get("line")
-        is_long = limit and len(line) > limit + 1
-        parts = messages.encode_parts(number, method, params, limit) if is_long and self._takes_parts else None
-        if parts:
-            line = parts
-        elif is_long:
-            raise errors.PayloadTooLarge(f"the call has {len(line)} bytes, and a line of the daemon's at most {limit}",
-                                         {"type": "PayloadTooLarge", "retry": False, "limit": limit, "size": len(line)})
         loop = asyncio.get_running_loop()
         end = None if patience is None else loop.time() + patience
         late = errors.CallTimeout(f"the daemon did not answer '{method}' in time")
@@ -137,6 +130,9 @@ class Link(asyncio.Protocol):
         try:
             if not self.is_open:
                 raise self._loss()
+            if has_deadline and end is not None:
+                params = {**params, "timeout": max(0, round((end - GRACE - loop.time()) * 1000))}
+            line = self._line(number, method, params)
             self._waiting[number] = call
             self._write(line)
             return await asyncio.wait_for(call.future, None if end is None else max(0.0, end - loop.time()))
@@ -150,6 +146,17 @@ class Link(asyncio.Protocol):
             self._waiting.pop(number, None)
             if self._room:
                 self._room.release()
+
+    def _line(self, number: int, method: str, params: Dict[str, Any]) -> bytes:
+        """A call as it is written: in one line, or in parts."""
+        line = messages.encode({"jsonrpc": "2.0", "id": number, "method": method, "params": params})
+        limit = self.hello.get("limits", {}).get("line")
+        if not limit or len(line) <= limit + 1:
+            return line
+        if parts := messages.encode_parts(number, method, params, limit) if self._takes_parts else None:
+            return parts
+        raise errors.PayloadTooLarge(f"the call has {len(line)} bytes, and a line of the daemon's at most {limit}",
+                                     {"type": "PayloadTooLarge", "retry": False, "limit": limit, "size": len(line)})
 
     @property
     def _takes_parts(self) -> bool:
