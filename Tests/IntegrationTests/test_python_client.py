@@ -280,6 +280,22 @@ async def test_the_daemon_is_told_what_is_left_of_a_deadline(folder):
             assert 0 < told["second"] <= 59_801, told
 
 
+async def test_a_text_is_the_name_of_one_event(folder):
+    asked = []
+
+    def lines(message):
+        asked.append(message["params"].get("events"))
+        result = SUBSCRIBED if message["method"] == "subscribe" else {
+            "events": [], "epoch": "e", "seq": 0, "complete": True, "more": False}
+        return [{"id": message["id"], "result": result}]
+
+    async with pretended_daemon(folder, lines) as path, gatewayd.AsyncClient(path) as gateway:
+        for events in ("said", ["said", "left"], None):
+            await gateway.history("chat", events)
+        await gateway.subscribe("chat", "said")
+    assert asked == [["said"], ["said", "left"], None, ["said"]]
+
+
 # Python
 
 OLDEST = (3, 9)

@@ -11,7 +11,7 @@ from typing import Any, Callable, Dict, Iterable, Optional, Set, Tuple, Union
 from . import errors
 from .link import GRACE, Link, NotYet, socket_path
 from .messages import (Answer, AnyMessage, AnyTarget, Event, History, Position, Sent, Target, event_of, from_wire,
-                       to_messages, to_wire)
+                       names, to_messages, to_wire)
 from .subscription import AsyncSubscription
 
 _PAUSES = (0.02, 1.0)
@@ -174,7 +174,7 @@ class AsyncClient:
         """Past events: the first behind `since`, or the newest."""
         params: Dict[str, Any] = {**_target(target), "limit": limit}
         if events is not None:
-            params["events"] = list(events)
+            params["events"] = names(events)
         if since:
             params["since"] = {"epoch": since[0], "seq": since[1]}
         result = await self._call("history", params)

@@ -198,6 +198,11 @@ def from_wire(value: Any) -> Any:
     return value
 
 
+def names(events: Optional[Iterable[str]]) -> Optional[List[str]]:
+    """Names of events as a list: a text is one name."""
+    return [events] if isinstance(events, str) else list(events) if events is not None else None
+
+
 def check_depth(value: Any, level: int = 1) -> None:
     """Raises InvalidParams for a line that is nested too deeply: the daemon could not tell which call it belongs to."""
     if not isinstance(value, (list, tuple, dict)):

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, AsyncIterator, Deque, Dict, Generator, It
 
 from . import errors
 from .link import Link
-from .messages import AnyTarget, Event, Gap, Item, Position, State, Target, event_of, gap_of, state_of
+from .messages import AnyTarget, Event, Gap, Item, Position, State, Target, event_of, gap_of, names, state_of
 
 if TYPE_CHECKING:
     from .aio import AsyncClient
@@ -35,7 +35,7 @@ class AsyncSubscription:
                  since: Optional[Position], last: Optional[int], window: Optional[int], gaps: bool, states: bool):
         self._client = client
         self._target = target if isinstance(target, Target) else Target(target)
-        self._events = [events] if isinstance(events, str) else list(events) if events is not None else None
+        self._events = names(events)
         self._options = options
         self._since = since
         self._last = last
