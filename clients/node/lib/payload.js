@@ -12,21 +12,44 @@ const MARKED = /^\$+bin$/;
 /** How an integer that a Number cannot hold looks while it goes through JSON.parse or JSON.stringify. */
 const MARK = `int-${randomUUID()}:`;
 const MAY_HOLD_INTEGER = /[0-9]{16}/;
-const STRING_OR_NUMBER = /"[^"\\]*(?:\\.[^"\\]*)*"|-?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?/g;
+const NUMBER = /-?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?/g;
 const INTEGER = /^-?[0-9]+$/;
 
 /** JSON.parse, with a BigInt for each integer that a Number cannot hold exactly. */
 export function parse(text) {
-  if (!MAY_HOLD_INTEGER.test(text)) return JSON.parse(text);
-  let isMarked = false;
-  const marked = text.replace(STRING_OR_NUMBER, (token) => {
-    if (!INTEGER.test(token) || Number.isSafeInteger(Number(token))) return token;
-    isMarked = true;
-    return `"${MARK}${token}"`;
-  });
-  if (!isMarked) return JSON.parse(text);
+  const marked = MAY_HOLD_INTEGER.test(text) ? markIntegers(text) : text;
+  if (marked === text) return JSON.parse(text);
   return JSON.parse(marked, (_, value) =>
     typeof value === "string" && value.startsWith(MARK) ? BigInt(value.slice(MARK.length)) : value);
+}
+
+/** The text with each integer that a Number cannot hold as a string with a mark. What stands in strings stays: their ends
+ * are looked for one after the other, because a regular expression runs out of stack in a string with millions of escapes. */
+function markIntegers(text) {
+  const pieces = [];
+  for (let start = 0; start < text.length;) {
+    const quote = text.indexOf('"', start);
+    const end = quote < 0 ? text.length : quote;
+    const between = text.slice(start, end);
+    pieces.push(MAY_HOLD_INTEGER.test(between) ? between.replace(NUMBER, markInteger) : between);
+    start = quote < 0 ? end : endOfString(text, quote);
+    pieces.push(text.slice(end, start));
+  }
+  return pieces.join("");
+}
+
+function markInteger(number) {
+  return !INTEGER.test(number) || Number.isSafeInteger(Number(number)) ? number : `"${MARK}${number}"`;
+}
+
+/** Where the string is over that begins at `quote`. */
+function endOfString(text, quote) {
+  for (let end = text.indexOf('"', quote + 1); end >= 0; end = text.indexOf('"', end + 1)) {
+    let backslash = end;
+    while (text[backslash - 1] === "\\") backslash--;
+    if ((end - backslash) % 2 === 0) return end + 1;
+  }
+  return text.length;
 }
 
 /** JSON.stringify, with the digits of each BigInt. */

@@ -36,4 +36,10 @@ assert.deepEqual(decode(parse('{"a":[9007199254740993]}'), false), { a: [9007199
 assert.equal(JSON.stringify(back('{"__proto__":{"$bin":"aGk="}}')), '{"__proto__":{"$bin":"aGk="}}');
 const long = `["${"9".repeat(1 << 20)}",${"9".repeat(5000)}]`;
 assert.equal(stringify(back(long)), long);
+// One string with millions of escapes, beside an integer that has to be looked for.
+for (const escape of ['\\"', "\\\\", "ab\\n"]) {
+  const escapes = `{"a":"${escape.repeat(4 << 20)}","b":9007199254740993,"c":"\\\\","d":"9007199254740993"}`;
+  assert.equal(stringify(parse(escapes)), escapes);
+}
+for (const broken of ['["9007199254740993', '["9007199254740993\\"]', '["\\', "[9007199254740993"]) assert.throws(() => parse(broken));
 console.log("ok");
