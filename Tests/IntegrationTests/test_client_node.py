@@ -58,6 +58,38 @@ async def test_payloads_are_what_the_protocol_says(run):
     assert await run(None, (NODE / "tests" / "payload.js").read_text().replace("../lib/", f"{NODE}/lib/")) == ["ok"]
 
 
+async def test_what_is_nested_too_deeply_is_refused_before_it_is_sent(daemons, chat, run):
+    """The daemon could not tell which call a line that it cannot read belongs to, and all of the link would end."""
+    (line,) = await run(await daemons(), '''
+        import { Gateway } from "gatewayd";
+        const [gateway, url] = [new Gateway(), process.argv[2]];
+        const nested = (levels) => (levels === 0 ? 1 : [nested(levels - 1)]);
+        const held = gateway.request(url, "hold", ["held"]).catch((error) => error.type);
+        await gateway.call("ping");
+        const said = (options) => gateway.subscribe(url, options).ready;
+        const ends = await Promise.allSettled([
+          gateway.request(url, "echo", [nested(62)]), gateway.send(url, "echo", [], { kwargs: { a: nested(62) } }),
+          gateway.state({ url, auth: { a: nested(62) } }), gateway.call("status", { a: nested(63) }),
+          said({ enter: [["join", nested(60)]] }), said({ enter: [{ event: "join", kwargs: { a: nested(60) } }] }),
+          said({ enter: [["join"]], leave: [["leave", nested(60)]] }),
+        ]);
+        const { args } = await gateway.request(url, "echo", [nested(61)]);
+        const isHeld = await Promise.race([held, "held"]);
+        console.log(JSON.stringify([ends.map(({ reason }) => reason?.type), args, isHeld]));
+        gateway.close();''', chat.url)
+    ends, args, held = json.loads(line)
+    assert ends == ["InvalidParams"] * 7 and str(args).count("[") == 62 and held == "held"
+
+
+async def test_what_is_entered_may_hold_bytes_also_among_its_keyword_arguments(run):
+    assert await run(None, f'''
+        import {{ Subscription }} from "{NODE}/lib/subscription.js";
+        const [a, b] = [Buffer.from("a"), Buffer.from("b")];
+        const port = {{ submit: (method, {{ enter }}) => console.log(JSON.stringify(enter)) }};
+        new Subscription("n1", {{}}, undefined, {{ enter: [{{ event: "join", args: [a], kwargs: {{ b }} }}] }}, port).up();''') == [
+            '[{"event":"join","args":[{"$bin":"YQ=="}],"kwargs":{"b":{"$bin":"Yg=="}}}]']
+
+
 async def test_the_daemon_is_looked_for_where_gatewayctl_looks(run):
     assert await run(None, f'''
         import {{ socketPath }} from "{NODE}/lib/connection.js";

@@ -7,7 +7,7 @@ import path from "node:path";
 import {
   DaemonLost, DaemonUnavailable, fromAnswer, GatewayError, Kicked, ProtocolMismatch, SocketForbidden, tooLarge,
 } from "./errors.js";
-import { parse, stringify } from "./payload.js";
+import { checkDepth, parse, stringify } from "./payload.js";
 
 /** The version of the local protocol that is spoken. */
 const PROTOCOL = 1;
@@ -74,7 +74,8 @@ export class Connection {
     return this.#calls.size;
   }
 
-  /** Sends a call. `settle(error, result)` is called once; returns the call's id. Throws what is too large. */
+  /** Sends a call. `settle(error, result)` is called once; returns the call's id. Throws for what is too
+   * large or nested too deeply. */
   post(method, params, settle, onProgress) {
     const id = ++this.#lastID;
     this.#write({ jsonrpc: "2.0", id, method, params });
@@ -182,6 +183,7 @@ export class Connection {
   }
 
   #write(message) {
+    checkDepth(message);
     const line = stringify(message) + "\n";
     const limit = this.hello?.limits?.line;
     // The daemon would end the connection, and with it everybody else's calls on it.

@@ -63,6 +63,14 @@ export function stringify(value) {
   }
 }
 
+/** Refuses a line that is nested too deeply: the daemon could not tell which call it belongs to. */
+export function checkDepth(value, level = 1) {
+  if (value === null || typeof value !== "object") return;
+  if (level > DEEPEST_LEVEL) throw tooDeep(DEEPEST_LEVEL);
+  if (typeof value.toJSON === "function") return checkDepth(value.toJSON(), level);
+  for (const one of Object.values(value)) checkDepth(one, level + 1);
+}
+
 /** Arguments as they go into JSON: Buffers, typed arrays and ArrayBuffers become what the protocol has for bytes. What is
  * nested too deeply, or without end, is refused here: the daemon could not tell which call a line that it cannot read
  * belongs to. */

@@ -247,6 +247,6 @@ export class Subscription {
 
 /** An element of `enter` or `leave` as the protocol has it. */
 function message(said) {
-  const { args = [], ...members } = Array.isArray(said) ? { event: said[0], args: said.slice(1) } : said;
-  return { ...members, args: encode(args) };
+  const { args = [], kwargs, ...members } = Array.isArray(said) ? { event: said[0], args: said.slice(1) } : said;
+  return { ...members, args: encode(args), kwargs: kwargs && encode(kwargs) };
 }

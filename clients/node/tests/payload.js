@@ -1,7 +1,7 @@
 // What becomes of values on their way into JSON and out of it.
 
 import assert from "node:assert/strict";
-import { decode, encode, parse, stringify } from "../lib/payload.js";
+import { checkDepth, decode, encode, parse, stringify } from "../lib/payload.js";
 
 const there = (value) => stringify(encode(value));
 const back = (text) => decode(parse(text));
@@ -23,6 +23,10 @@ assert.throws(() => there(nested(63)), { type: "InvalidParams", code: -32602, re
 const endless = {};
 endless.self = endless;
 assert.throws(() => there(endless), { type: "InvalidParams" });
+checkDepth(nested(64));
+assert.throws(() => checkDepth(nested(65)), { type: "InvalidParams", code: -32602, retry: false });
+assert.throws(() => checkDepth({ params: { x: endless } }), { type: "InvalidParams" });
+checkDepth({ toJSON: () => "text", endless });
 assert.throws(() => stringify({ get bad() { throw new TypeError("of its own"); } }), /of its own/);
 
 assert.deepEqual(back('{"$bin":"aGk="}'), Buffer.from("hi"));
