@@ -90,6 +90,16 @@ async def test_what_is_entered_may_hold_bytes_also_among_its_keyword_arguments(r
             '[{"event":"join","args":[{"$bin":"YQ=="}],"kwargs":{"b":{"$bin":"Yg=="}}}]']
 
 
+async def test_a_daemon_that_only_ever_drains_ends_a_call_in_time(daemons, chat, run):
+    lines = await run(await daemons(), '''
+        import { Gateway } from "gatewayd";
+        const [gateway, url] = [new Gateway(), process.argv[2]];
+        await gateway.call("drain", { timeout: 0 });
+        await gateway.request(url, "one", [1], { connectTimeout: 300 }).catch((error) => console.log(error.type));
+        gateway.close();''', chat.url)
+    assert lines == ["Draining"]
+
+
 async def test_the_daemon_is_looked_for_where_gatewayctl_looks(run):
     assert await run(None, f'''
         import {{ socketPath }} from "{NODE}/lib/connection.js";

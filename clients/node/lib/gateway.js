@@ -180,12 +180,12 @@ export class Gateway {
   }
 
   /** Puts a call where it waits for a daemon, in the order of its making. */
-  #await(call) {
+  #await(call, patience = call.reach) {
     clearTimeout(call.timer);
     let place = this.#waiting.length;
     while (place > 0 && this.#waiting[place - 1].order > call.order) place--;
     this.#waiting.splice(place, 0, call);
-    call.timer = later(call.reach, () => {
+    call.timer = later(patience, () => {
       this.#waiting.splice(this.#waiting.indexOf(call), 1);
       call.settleOnce(this.#lastFailure ?? new DaemonUnavailable(`the daemon at ${this.#path} took no call in time`));
       this.#adjust();
@@ -209,7 +209,7 @@ export class Gateway {
         this.#posted.delete(call);
         if (call.isSettled) return;
         if (error?.type === "Draining") this.#waitForNext(call, error);
-        else if (error instanceof DaemonLost && !(error instanceof Kicked) && call.repeatable) this.#await(call);
+        else if (error instanceof DaemonLost && !(error instanceof Kicked) && call.repeatable) this.#waitAgain(call);
         else call.settleOnce(error, result);
       }, call.onProgress);
     } catch (error) {
@@ -220,10 +220,18 @@ export class Gateway {
       call, new CallTimeout(`the daemon did not answer '${call.method}' in time, and may still carry it out`)));
   }
 
-  /** The daemon is about to stop and has not taken the call: the next one gets it. */
+  /** The daemon went away before it answered: the next one gets the call. */
+  #waitAgain(call) {
+    call.drainEnd = undefined;
+    this.#await(call);
+  }
+
+  /** The daemon is about to stop and has not taken the call: the next one gets it. For a daemon that only ever stops a
+   * call waits no longer than once. */
   #waitForNext(call, error) {
     this.#lastFailure = error;
-    this.#await(call);
+    call.drainEnd ??= performance.now() + call.reach;
+    this.#await(call, Math.max(0, call.drainEnd - performance.now()));
     if (this.#isDraining) return;
     this.#isDraining = true;
     setTimeout(() => {
