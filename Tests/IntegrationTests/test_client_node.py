@@ -81,6 +81,24 @@ async def test_what_is_nested_too_deeply_is_refused_before_it_is_sent(daemons, c
     assert ends == ["InvalidParams"] * 7 and str(args).count("[") == 62 and held == "held"
 
 
+async def test_a_text_is_the_name_of_one_event(daemons, chat, run):
+    lines = await run(await daemons({"upstream": {"chat": {"url": chat.url, "keep": "always"}}}), '''
+        import { Gateway } from "gatewayd";
+        const gateway = new Gateway();
+        const all = gateway.subscribe("chat");
+        const said = gateway.subscribe("chat", "said");
+        await gateway.wait("chat");
+        await said.ready;
+        await gateway.request("chat", "say", ["first"]);
+        console.log((await said.next()).value.args[0], (await all.next()).value.event);
+        for (const [names, options] of [["said"], [["said"]], ["nothing", { limit: 1 }], [{ limit: 1 }]]) {
+          console.log((await gateway.history("chat", names, options)).events.length);
+        }
+        all.close();
+        said.close();''')
+    assert lines == ["first said", "1", "1", "0", "1"]
+
+
 async def test_what_is_entered_may_hold_bytes_also_among_its_keyword_arguments(run):
     assert await run(None, f'''
         import {{ Subscription }} from "{NODE}/lib/subscription.js";

@@ -202,7 +202,7 @@ export class Gateway {
   readonly hello: { server: string; instance: string; limits: Record<string, number>; features: string[]; [more: string]: unknown } | null;
 
   /** Events of these names or globs; all without them. */
-  subscribe<O extends SubscribeOptions>(target: Target, events?: string[], options?: O): Subscription<Item<O>>;
+  subscribe<O extends SubscribeOptions>(target: Target, events?: string | string[], options?: O): Subscription<Item<O>>;
   subscribe<O extends SubscribeOptions>(target: Target, options: O): Subscription<Item<O>>;
   /** Sends an event; it waits in the daemon where the connection is down. */
   send(target: Target, event: string, args?: unknown[], options?: SendOptions): Promise<Sent>;
@@ -211,7 +211,7 @@ export class Gateway {
   /** Waits until the connection is in a state, without end unless `timeout` is given; Expired when that is over. */
   wait(target: Target, state?: UpstreamState["state"], options?: CallOptions): Promise<{ state: string }>;
   /** The newest events that are kept, or the first behind `since`; oldest first. */
-  history(target: Target, events?: string[], options?: HistoryOptions): Promise<History>;
+  history(target: Target, events?: string | string[], options?: HistoryOptions): Promise<History>;
   history(target: Target, options: HistoryOptions): Promise<History>;
   /** The connection as `status` shows it; `released` where there is none. Needs the right `status`. */
   state(target: Target, options?: CallOptions): Promise<UpstreamState>;

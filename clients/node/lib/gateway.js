@@ -72,7 +72,7 @@ export class Gateway {
   // What programs are here for.
 
   subscribe(target, events, options = {}) {
-    if (events !== undefined && !Array.isArray(events)) [events, options] = [undefined, events];
+    [events, options] = named(events, options);
     const id = `n${++this.#lastSubscription}`;
     const subscription = new Subscription(id, targetParams(target), events, options, {
       submit: (method, params, settle) => this.#submit({ method, params, settle, reach: Infinity, timeout: Infinity }),
@@ -123,7 +123,7 @@ export class Gateway {
   }
 
   async history(target, events, options = {}) {
-    if (events !== undefined && !Array.isArray(events)) [events, options] = [undefined, events];
+    [events, options] = named(events, options);
     const { since, limit, signal, timeout } = options;
     const result = await this.call("history", { ...targetParams(target), events, since, limit }, { signal, timeout });
     for (const event of result.events) decodeResult(event, options.bigints);
@@ -329,6 +329,12 @@ export class Gateway {
     });
     subscription.ready.catch(() => {}).finally(() => clearTimeout(timer));
   }
+}
+
+/** The names of events, and the options behind them: a text is one name, and the names may be left out. */
+function named(events, options) {
+  if (typeof events === "string") return [[events], options];
+  return events === undefined || Array.isArray(events) ? [events, options] : [undefined, events];
 }
 
 /** Which upstream a call is about: a URL, the name of a configured one, or the protocol's own members. */
