@@ -12,6 +12,8 @@ final class Doctor {
   /// How the upstream is dialled; every other request is made from it.
   private(set) var dial: DialRequest
   private let credentials: UpstreamCredentials
+  /// Why they could not be read before the first request, which would lack its headers or its query.
+  private var unread: CredentialProblem?
   /// For all steps together.
   private let limit: Duration
 
@@ -75,8 +77,10 @@ final class Doctor {
     guard !settings.headerSources.isEmpty || !settings.querySources.isEmpty else { return route.start() }
     credentials.read(while: { [weak self] in self?.onEnd != nil }) { [weak self] result in
       guard let self, onEnd != nil else { return }
-      // What cannot be read is told where it is asked for, with the credentials of the namespace.
-      if let secrets = try? result.get() { dial = dial.adding(secrets) }
+      switch result {
+      case .success(let secrets): dial = dial.adding(secrets)
+      case .failure(let problem): unread = problem
+      }
       route.start()
     }
   }
@@ -123,6 +127,10 @@ final class Doctor {
 
   /// Name, port, proxy and TLS are in order: what the kind of upstream has to be looked at follows.
   func routeIsOpen() {
+    if let unread {
+      credentialsMissing(unread)
+      return finish()
+    }
     switch examination {
     case .stepwise: engineIO.start()
     case .handshake: handshake.start()
@@ -154,11 +162,19 @@ final class Doctor {
 
   /// After an attempt that went well.
   func credentialsAccepted() {
-    if specification.settings.auth == .none {
-      find(.ok, "auth.none", "No credentials are configured, and the server asks for none.")
-    } else {
+    if hasCredentials {
       find(.ok, "auth.ok", "The server accepts the credentials.")
+    } else {
+      find(.ok, "auth.none", "No credentials are configured, and the server asks for none.")
     }
+  }
+
+  /// Those of the HTTP request as well, as far as their names say that they are some.
+  private var hasCredentials: Bool {
+    let settings = specification.settings
+    let isCredential = { (header: HTTPHeader) in ["authorization", "cookie"].contains(header.name.lowercased()) }
+    return settings.auth != .none || credentials.requestIsRefreshable || specification.url.userInfo != nil
+      || settings.headers.contains(where: isCredential)
   }
 
   /// After one that went well, and in which the server was not told them: revision 3 has no CONNECT of the main
@@ -171,12 +187,36 @@ final class Doctor {
     )
   }
 
-  /// They could not be read, or not be used.
-  func credentialsMissing(_ failure: UpstreamFailure) {
+  /// They could not be read, or not be used: another reading tells which. Ends the examination.
+  func credentialsFailed(_ failure: UpstreamFailure) {
+    credentials.read(while: { [weak self] in self?.onEnd != nil }) { [weak self] result in
+      guard let self, onEnd != nil else { return }
+      switch result {
+      case .success: credentialsUnusable(failure)
+      case .failure(let problem): credentialsMissing(problem)
+      }
+      finish()
+    }
+  }
+
+  private func credentialsMissing(_ problem: CredentialProblem) {
+    let settings = specification.settings
+    var names: [String] = []
+    if credentials.payloadIsRefreshable { names.append("`auth`") }
+    if !settings.headerSources.isEmpty { names.append("`headers`") }
+    if !settings.querySources.isEmpty { names.append("`query`") }
     begin(.auth)
     find(
-      .failed, "auth.missing", Self.sentence(failure),
-      "Repair the source of the credentials: the file or command that `auth` names.")
+      .failed, "auth.missing", Self.sentence(UpstreamFailure(.auth, problem.message)),
+      "Repair the source of the credentials: the file or command that \(names.joined(separator: " or ")) names.")
+  }
+
+  private func credentialsUnusable(_ failure: UpstreamFailure) {
+    begin(.auth)
+    find(
+      .failed, "auth.unusable", Self.sentence(failure),
+      "The credentials are there, and cannot be used so: look what the server asks for, what `auth` has for it, and "
+        + "whether it is only given over TLS.")
   }
 
   /// The server said no.

@@ -258,6 +258,7 @@ final class EngineIOExamination {
 
   private func namespaceSeen(_ result: Result<Void, UpstreamFailure>) {
     switch result {
+    case .failure(let failure) where failure.reason == .auth: return doctor.credentialsFailed(failure)
     case .success:
       doctor.find(.ok, "namespace.ok", "The server accepts the namespace \(namespace).")
       doctor.begin(.auth)
@@ -271,7 +272,6 @@ final class EngineIOExamination {
   private func refused(_ failure: UpstreamFailure) {
     let seen = Doctor.sentence(failure)
     switch failure.reason {
-    case .auth: doctor.credentialsMissing(failure)
     case .refused where Self.isUnknown(failure):
       doctor.find(.failed, "namespace.unknown", seen, adviceForUnknown)
     case .refused:
@@ -283,7 +283,7 @@ final class EngineIOExamination {
         "The server opens the link but does not answer for the namespace: a middleware of it hangs, or it expects another "
           + "parser (`parser` is \(parser) here). Look into its log.")
     case .idle, .requested, .offline, .unreachable, .tls, .http, .incompatible, .kicked, .closed, .heartbeat,
-      .protocolError, .tooLarge, .fleet, .draining:
+      .protocolError, .tooLarge, .auth, .fleet, .draining:
       doctor.find(
         .failed, "namespace.failed", seen,
         "The link broke before the namespace was accepted: the server may expect another parser (`parser` is \(parser) "

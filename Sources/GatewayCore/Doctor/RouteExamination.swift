@@ -21,6 +21,9 @@ final class RouteExamination {
         doctor.find(.skipped, "tls.none", "The address asks for no TLS.")
       }
       doctor.routeIsOpen()
+    case let end? where end.failure.reason == .auth:
+      secretIsMissing(end)
+      doctor.finish()
     case let end? where end.phase == .tls && doctor.dial.secure:
       wayIsOpen(report.address, report.proxy)
       doctor.begin(.tls)
@@ -50,6 +53,16 @@ final class RouteExamination {
     let isAddress = doctor.dial.host.contains(":") || doctor.dial.host.allSatisfy { $0.isNumber || $0 == "." }
     let seen = isAddress ? "\(doctor.dial.host) is an address." : "\(doctor.dial.host) is \(address ?? "known")."
     doctor.find(.ok, "name.ok", seen)
+  }
+
+  /// A password for the way could not be read, and so nothing was dialled.
+  private func secretIsMissing(_ end: RouteReport.End) {
+    let isOfProxy = end.phase == .proxy
+    let setting = isOfProxy ? "proxy_password_file" : "tls.key_password_file"
+    doctor.begin(isOfProxy ? .proxy : .tls)
+    doctor.find(
+      .failed, isOfProxy ? "proxy.file" : "tls.file", Doctor.sentence(end.failure),
+      "Repair the file that `\(setting)` names; the daemon has to be able to read it.")
   }
 
   private func routeEnds(_ end: RouteReport.End) {

@@ -112,9 +112,12 @@ struct DoctorCommand: Subcommand {
     }
     switch finding.string("step") {
     case "engine": return .protocolMismatch
-    case "handshake": return code == "handshake.failed" ? .unavailable : .protocolMismatch
+    case "handshake":
+      let foreign = ["handshake.http", "handshake.incompatible"]
+      return foreign.contains(code)
+        ? .protocolMismatch : code == "handshake.forbidden" ? .upstreamRefused : .unavailable
     case "namespace", "auth":
-      return code == "auth.missing" || code == "namespace.failed" ? .unavailable : .upstreamRefused
+      return ["auth.missing", "auth.unusable", "namespace.failed"].contains(code) ? .unavailable : .upstreamRefused
     default:
       let foreign = ["http.web_page", "http.unexpected", "http.foreign", "http.path"]
       return foreign.contains(code) ? .protocolMismatch : code == "http.forbidden" ? .upstreamRefused : .unavailable

@@ -150,7 +150,9 @@ extension CurlEasy {
     try set(.socksLogin, Self.loginByPassword)
     guard let user = server.user else { return }
     try set(.proxyUser, user)
-    let password = try request.proxy.passwordFile.map { (path) throws(CurlProblem) in try Self.secret(in: path) }
+    let password = try request.proxy.passwordFile.map { (path) throws(CurlProblem) in
+      try Self.secret(in: path, for: .proxy)
+    }
     try set(.proxyPassword, password ?? server.password ?? "")
   }
 
@@ -174,7 +176,7 @@ extension CurlEasy {
     guard let certificate = tls.certificate, let key = tls.key else { return }
     try set(.certificate, certificate)
     try set(.key, key)
-    let password = try tls.keyPasswordFile.map { (path) throws(CurlProblem) in try Self.secret(in: path) }
+    let password = try tls.keyPasswordFile.map { (path) throws(CurlProblem) in try Self.secret(in: path, for: .tls) }
     // Without any, OpenSSL would ask for it at the terminal, and wait.
     try set(.keyPassword, password ?? tls.keyPassword ?? "")
   }
@@ -194,16 +196,18 @@ extension CurlEasy {
   }
 
   /// The content of a file without its line end.
-  private static func secret(in path: String) throws(CurlProblem) -> String {
+  private static func secret(in path: String, for phase: CurlProblem.Phase) throws(CurlProblem) -> String {
     var bytes: [UInt8]
     do throws(CredentialProblem) {
       bytes = try SecretFile(subject: "the password file \(path)", path: path).read().bytes
     } catch {
-      throw CurlProblem(kind: .noSecret, text: error.message)
+      throw CurlProblem(kind: .noSecret(phase), text: error.message)
     }
     if bytes.last == 10 { bytes.removeLast() }
     if bytes.last == 13 { bytes.removeLast() }
-    guard !bytes.contains(0) else { throw CurlProblem(kind: .noSecret, text: "the file \(path) holds a zero byte") }
+    guard !bytes.contains(0) else {
+      throw CurlProblem(kind: .noSecret(phase), text: "the file \(path) holds a zero byte")
+    }
     return String(decoding: bytes, as: UTF8.self)
   }
 }

@@ -26,8 +26,8 @@ struct CurlProblem: Error, Equatable, Sendable {
     case notPinned
     /// The settings cannot be used; the text is a whole sentence.
     case unusable
-    /// A secret could not be read; the text is a whole sentence.
-    case noSecret
+    /// A secret for that part of the way could not be read; the text is a whole sentence.
+    case noSecret(Phase)
     case proxy(ProxyKind)
   }
 

@@ -90,9 +90,9 @@ private final class Look: HTTPExchange {
     switch problem.kind {
     case .nameNotResolved: .name
     case .notConnected: .tcp
-    case .certificateRefused, .badCertificateFile, .tls, .notPinned, .noSecret, .unusable: .tls
-    case .proxy: .proxy
-    case .timedOut(let phase): Self.phase(phase)
+    case .certificateRefused, .badCertificateFile, .tls, .notPinned: .tls
+    case .proxy, .unusable: .proxy
+    case .timedOut(let phase), .noSecret(let phase): Self.phase(phase)
     case .lost, .hungUp, .notHTTP, .late, .other: Self.phase(easy?.phase ?? .tcp)
     }
   }

@@ -39,6 +39,10 @@ import Testing
     ("http", "http.busy", 69), ("http", "http.forbidden", 73), ("engine", "engine.none", 76),
     ("auth", "auth.refused", 73),
     ("auth", "auth.missing", 69), ("namespace", "namespace.unknown", 73), ("namespace", "namespace.failed", 69),
+    ("auth", "auth.unusable", 69), ("proxy", "proxy.file", 69), ("handshake", "handshake.http", 76),
+    ("handshake", "handshake.incompatible", 76), ("handshake", "handshake.failed", 69),
+    ("handshake", "handshake.forbidden", 73), ("handshake", "handshake.busy", 69),
+    ("handshake", "handshake.server_error", 69),
   ])
   func theCodeOfTheFailureDecides(_ step: String, _ code: String, _ exit: Int32) throws {
     #expect(try run(step, code).status == exit)
