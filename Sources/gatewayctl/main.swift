@@ -5,8 +5,10 @@ enum Program {
   /// Runs the command that the words name, and says what went wrong.
   static func run(_ words: () throws(Failure) -> [String], environment: Environment) -> Int32 {
     var isJSON = false
+    var typed: [String] = []
     do {
       let words = try words()
+      typed = words
       isJSON = words.contains("--json")
       let arguments = try CommandTable.parser.parse(words)
       isJSON = arguments.has(.json)
@@ -23,7 +25,7 @@ enum Program {
         throw error
       }
     } catch let failure as Failure {
-      Diagnostics().failure(failure, asJSON: isJSON)
+      Diagnostics().failure(failure.hidingURLs(of: typed), asJSON: isJSON)
       return failure.code.rawValue
     } catch {
       return ExitCode.internalError.rawValue

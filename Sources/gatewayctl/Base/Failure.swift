@@ -79,6 +79,30 @@ struct Failure: Error, Equatable, Sendable {
   }
 }
 
+extension Failure {
+  /// The same with every URL among the words of the command line as it is shown. One that stands in a wrong place is
+  /// taken for a file, an option or a method, and sentences name those as they were typed.
+  func hidingURLs(of words: [String]) -> Failure {
+    guard var message else { return self }
+    for word in words where word.contains(text: "://") {
+      for part in Self.parts(of: word) where part.contains(text: "://") {
+        message = message.replacing(part, by: ShownAddress.word(part))
+      }
+    }
+    var hidden = self
+    hidden.message = message
+    return hidden
+  }
+
+  /// What of a word may be a URL: behind the mark of a file or of an option, and each side of an option's `=`.
+  private static func parts(of word: String) -> [String] {
+    let bare = String(word.drop { $0 == "@" || $0 == "-" })
+    guard word.hasPrefix("-"), let equals = bare.firstIndex(of: "=") else { return [bare] }
+    let value = bare[bare.index(after: equals)...]
+    return [bare, String(bare[..<equals]), String(value.drop { $0 == "@" })]
+  }
+}
+
 /// What a server's application answered in the place of an acknowledgement: JSON texts as they were received.
 struct ApplicationError: Equatable, Sendable {
   /// Its name, a string.

@@ -57,6 +57,27 @@ import Testing
     try daemon.finish()
   }
 
+  @Test(arguments: [
+    (["send", "alpha", "e", "@wss://u:hunter2@h/x?t=tok3n"], "use --raw to send '@wss://h/x?t=***' as text"),
+    (["send", "--wss://u:hunter2@h/x?t=tok3n"], "unknown option '--wss://h/x?***'"),
+    (["subscribe", "alpha", "--record=wss://u:hunter2@h/x?t=tok3n"], "the file 'wss://h/x?t=***' cannot be written"),
+  ])
+  func aURLInAWrongPlaceKeepsItsSecrets(_ words: [String], _ said: String) throws {
+    for words in [words, ["--json"] + words] {
+      let outcome = try ControlProgram.run(words, socket: nil)
+      #expect(outcome.status != 0 && outcome.errors.contains(said), "\(outcome)")
+      #expect(!outcome.errors.contains("hunter2") && !outcome.errors.contains("tok3n"), "\(outcome)")
+    }
+  }
+
+  @Test func aURLInThePlaceOfAMethodKeepsItsSecrets() throws {
+    let outcome = try run(["call", "wss://u:hunter2@h"]) { client in
+      let call = try client.call("wss://u:hunter2@h")
+      client.fail(call, .methodNotFound, #"There is no method \"wss://u:hunter2@h\"."#)
+    }
+    #expect(outcome.errors.contains(#"There is no method "wss://h""#), "\(outcome)")
+  }
+
   @Test func callPrintsTheRawResult() throws {
     let outcome = try run(["call", "clients.kick", #"{"client":"c7"}"#]) { client in
       let call = try client.call("clients.kick")
