@@ -37,13 +37,9 @@ struct ConnectionCounters {
   }
 
   /// What it adds to the figures of its upstream: what crosses the link of a fleet is the fleet's, and the part of this
-  /// host's programs is counted by their connection.
+  /// host's programs is counted by their connection, which is down while the link is.
   static func ofUpstream(_ connection: Connection, at now: MonotonicInstant) -> ConnectionCounters {
-    var counters = ConnectionCounters(of: connection, at: now)
-    if connection.specification.isHeld {
-      (counters.eventsIn, counters.bytesIn, counters.eventsOut, counters.bytesOut) = (0, 0, 0, 0)
-    }
-    return counters
+    connection.specification.isHeld ? ConnectionCounters() : ConnectionCounters(of: connection, at: now)
   }
 
   /// Counts what another one has counted.

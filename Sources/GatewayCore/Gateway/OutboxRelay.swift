@@ -412,6 +412,17 @@ final class OutboxRelay {
       state: entry.keyState, age: age, now: time.now)
   }
 
+  // MARK: - What is shown
+
+  /// What of one user, or for nil of all, waits in the outbox for a connection. Several connections may have one target:
+  /// durable sends take neither the link of a fleet's holder nor one with credentials that a program gave with a URL,
+  /// and those of a user take that user's.
+  func amount(for connection: Connection, of user: UInt32?) -> OutboxUsage.Amount {
+    let specification = connection.specification
+    guard !specification.isHeld, !specification.hasCredentialsOfItsOwn(upstreams.configuration) else { return .none }
+    return outbox.usage.amount(to: connection.outboxTarget, of: user ?? specification.owner)
+  }
+
   // MARK: - The stop
 
   /// An accepted send that may still be written when the daemon stops moves to the outbox, if that can keep it; false:

@@ -54,10 +54,8 @@ enum StatsDocument {
     }
   }
 
-  /// An element of `connections`, with the outbox of one user, or of all.
-  static func write(
-    _ connection: Connection, outbox: OutboxUsage, of user: UInt32?, into out: inout JSONWriter
-  ) {
+  /// An element of `connections`, with what waits for it in the outbox.
+  static func write(_ connection: Connection, outbox amount: OutboxUsage.Amount, into out: inout JSONWriter) {
     let time = connection.context.time
     let now = time.now
     let counters = ConnectionCounters(of: connection, at: now)
@@ -83,7 +81,6 @@ enum StatsDocument {
       $0.member("bytes", connection.delivery.commands.queue.byteCount)
       $0.member("age", connection.delivery.commands.queue.oldest.map { max(0, time.wallMilliseconds - $0) })
     }
-    let amount = outbox.amount(to: connection.outboxTarget, of: user)
     out.key("outbox")
     out.object {
       $0.member("count", amount.count)

@@ -17,12 +17,13 @@ struct UpstreamFigures {
   private(set) var queue = (count: 0, bytes: 0, age: Duration.zero)
   private(set) var outbox = (count: 0, bytes: 0)
 
-  /// One connection more. Of one that is gone only what it has counted is left.
-  mutating func add(_ connection: Connection, outbox usage: OutboxUsage) {
+  /// One connection more, with what waits for it in the outbox. Of one that is gone only what it has counted is left, and
+  /// of the link of a fleet's holder nothing counts here: it is beside the connection that programs use.
+  mutating func add(_ connection: Connection, outbox stored: OutboxUsage.Amount) {
     let time = connection.context.time
     let now = time.now
     counters.add(.ofUpstream(connection, at: now))
-    guard connection.state != .released else { return }
+    guard connection.state != .released, !connection.specification.isHeld else { return }
     states[connection.state, default: 0] += 1
     if let reason = connection.downFailure?.reason { reasons[reason, default: 0] += 1 }
     longestDown = max(longestDown, connection.record.down(at: now) ?? .zero)
@@ -33,7 +34,6 @@ struct UpstreamFigures {
     if let oldest = delivery.commands.queue.oldest {
       queue.age = max(queue.age, .milliseconds(time.wallMilliseconds - oldest))
     }
-    let stored = usage.amount(to: connection.outboxTarget, of: nil)
     outbox.count += stored.count
     outbox.bytes += stored.bytes
   }

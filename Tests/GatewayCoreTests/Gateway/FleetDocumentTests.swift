@@ -152,6 +152,31 @@ import Testing
     #expect(metric("upstream_received_events_total") == "0" && metric("upstream_sent_events_total") == "0")
   }
 
+  @Test func theFiguresOfAnUpstreamDoNotCountTheLinkBesideWhatProgramsUse() throws {
+    fleet.startTwo()
+    let host = try #require(fleet.hosts["a"])
+    host.upstream.channels.last?.fail(.unreachable)
+    fleet.turn(by: .milliseconds(100))
+    host.client().call("send", #"{"upstream":"chat","event":"e","delivery":"durable"}"#)
+    fleet.turn(by: .milliseconds(100))
+    func answer(_ method: String) -> JSONValue? {
+      HarnessClient.values(host.client(uid: 0).call(method)).last?["result"]
+    }
+    let connections = answer("stats")?["connections"]?.elements ?? []
+    let outbox = Dictionary(
+      uniqueKeysWithValues: connections.map {
+        ($0["role"]?.stringValue ?? "", $0["outbox"]?["count"]?.integerValue ?? -1)
+      })
+    #expect(outbox == ["follower": 1, "holder": 0])
+    let families = OpenMetricsReader(answer("metrics")?["text"]?.stringValue ?? "").families
+    func sum(_ name: String) -> Double? { families["gatewayd_upstream_\(name)"]?.samples.values.reduce(0, +) }
+    #expect(sum("outbox_entries") == 1 && sum("connections") == 1 && sum("connections_down") == 1)
+    let follower = try #require(connections.first { $0["role"]?.stringValue == "follower" })
+    #expect(sum("attempts") == follower["attempts"]?.integerValue.map(Double.init))
+    let down = Double(follower["down"]?["total"]?.integerValue ?? -1) / 1_000
+    #expect(abs((sum("downtime_seconds") ?? -1) - down) < 0.01)
+  }
+
   @Test func aHostThatIsCutOffFromRedisDoesNotGoOnSayingThatItHolds() throws {
     fleet.startTwo()
     func holds(_ host: String) -> Bool? { connections(host, .follower).first?["fleet"]?["holds"]?.boolValue }

@@ -59,6 +59,18 @@ import Testing
     #expect(chat["dropped"]?.integerValue == 3 && chat["gaps"]?.integerValue == 1)
   }
 
+  @Test func aDurableSendIsShownAtTheConnectionThatItGoesOverAlone() throws {
+    let store = FakeOutboxStore()
+    let harness = GatewayHarness(outbox: .open(store, []))
+    let client = harness.client()
+    client.call("send", #"{"url":"http://down.example","event":"e","delivery":"durable"}"#)
+    store.settle()
+    client.call("send", #"{"url":"http://down.example","auth":{"a":1},"event":"e"}"#)
+    harness.client(uid: 2_000).call("send", #"{"url":"http://down.example","event":"e"}"#)
+    let shown = try #require(stats(harness.client(uid: 0))?["connections"]?.elements)
+    #expect(shown.map { $0["outbox"]?["count"]?.integerValue ?? -1 }.sorted() == [0, 0, 1])
+  }
+
   @Test func anotherUserSeesItsOwnClientsAndSends() throws {
     let (harness, _) = connected()
     let other = harness.client(uid: 2_000)

@@ -6,6 +6,8 @@ final class OutboxUsage {
     var count = 0
     var bytes = 0
 
+    static let none = Amount(nil as OutboxSum?)
+
     fileprivate init(_ sum: OutboxSum?) {
       count = sum?.count ?? 0
       bytes = sum?.bytes ?? 0

@@ -61,7 +61,7 @@ final class StatsAnswer: PortionedAnswer {
       return false
     }
     rest.write(for: session, into: &out) {
-      StatsDocument.write($0, outbox: gateway.relay.outbox.usage, of: user, into: &$1)
+      StatsDocument.write($0, outbox: gateway.relay.amount(for: $0, of: user), into: &$1)
     }
     connections = rest
     guard rest.isEmpty else { return false }

@@ -40,7 +40,7 @@ final class MetricsReading {
       var portion = Portion(Self.portion, gateway.seams.timers)
       while !rest.isEmpty, portion.takesMore(), let connection = rest.next() {
         figures[UpstreamFigures.label(of: connection), default: UpstreamFigures()]
-          .add(connection, outbox: gateway.relay.outbox.usage)
+          .add(connection, outbox: gateway.relay.amount(for: connection, of: nil))
       }
       if rest.isEmpty { step = beginUpstreams() }
     case .upstreams(let rest, let family): step = write(rest, family)

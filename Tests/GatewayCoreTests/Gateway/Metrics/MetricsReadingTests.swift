@@ -153,6 +153,22 @@ import Testing
     #expect(try figures(harness) == [1, 0])
   }
 
+  @Test func aDurableSendCountsOnceHoweverManyConnectionsItsURLHas() throws {
+    let store = FakeOutboxStore()
+    let harness = GatewayHarness(outbox: .open(store, []))
+    let (alice, bob) = (harness.client(), harness.client(uid: 2_000))
+    alice.call("send", #"{"url":"http://down.example","event":"e","delivery":"durable"}"#)
+    store.settle()
+    alice.call("send", #"{"url":"http://down.example","auth":{"a":1},"event":"e"}"#)
+    bob.call("send", #"{"url":"http://down.example","event":"e"}"#)
+    #expect(harness.gateway.upstreams.pool.count == 3)
+    let families = OpenMetricsReader(try text(harness)).families
+    func figure(_ name: String) -> Double? { families[name]?.samples[#"\#(name){upstream="(url)"}"#] }
+    #expect(figure("gatewayd_upstream_outbox_entries") == 1)
+    #expect(
+      figure("gatewayd_upstream_outbox_bytes") == families["gatewayd_outbox_bytes"]?.samples["gatewayd_outbox_bytes"])
+  }
+
   @Test func whatWasSaidInAFleetsConversationThatIsOverIsNotUnconfirmed() throws {
     let fleet = FleetGateways()
     fleet.startTwo()
