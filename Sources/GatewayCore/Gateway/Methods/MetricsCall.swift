@@ -34,7 +34,10 @@ private final class MetricsAnswer: PortionedAnswer {
     reading = MetricsReading(format, for: .user(session.peer.uid))
   }
 
-  func isLong(in gateway: Gateway) -> Bool { gateway.upstreams.pool.count > ListRest<Connection>.portion }
+  /// Upstreams whose connections have gone are in the text, too.
+  func isLong(in gateway: Gateway) -> Bool {
+    gateway.upstreams.pool.count + gateway.upstreams.retired.count > ListRest<Connection>.portion
+  }
 
   func write(for session: LocalSession) -> Bool {
     guard reading.read(session.gateway) else { return false }

@@ -130,6 +130,24 @@ import Testing
     #expect(reader.families["gatewayd_upstream_attempts"]?.samples.count == 100)
   }
 
+  @Test func manyUpstreamsThatAreGoneAreWrittenInTurns() throws {
+    let names = (0..<100).map { "u\($0)" }
+    let harness = GatewayHarness { configuration in
+      for name in names {
+        var settings = UpstreamSettings()
+        settings.keep = .always
+        configuration.upstreams[name] = ConfiguredUpstream(
+          url: UpstreamURL(scheme: "http", host: "\(name).example"), settings: settings)
+      }
+    }
+    harness.pass(.seconds(1))
+    harness.reload { for name in names { $0.upstreams[name] = nil } }
+    harness.pass(.seconds(600))
+    #expect(harness.gateway.upstreams.pool.count == 0 && harness.gateway.upstreams.retired.count == names.count)
+    #expect(harness.client(uid: 0).call("metrics").isEmpty)
+    #expect(OpenMetricsReader(try text(harness)).families["gatewayd_upstream_attempts"]?.samples.count == names.count)
+  }
+
   @Test func aClockThatIsSetDoesNotMoveTheStart() throws {
     let harness = GatewayHarness(wall: 1_795_000_000_999)
     harness.pass(.milliseconds(1_500))
