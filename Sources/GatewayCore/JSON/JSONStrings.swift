@@ -209,8 +209,8 @@ extension JSONScanner {
     at = min(at, end)
   }
 
-  /// `at` stands behind a backslash. Nil for half a surrogate pair.
-  private static func decodeEscape(_ text: RawSpan, _ at: inout Int, end: Int) -> Unicode.Scalar? {
+  /// `at` stands behind a backslash. Nil for half a surrogate pair, and for four digits that are none.
+  static func decodeEscape(_ text: RawSpan, _ at: inout Int, end: Int) -> Unicode.Scalar? {
     let letter = byte(text, at)
     at &+= 1
     switch letter {

@@ -56,45 +56,70 @@ struct Redaction: Equatable {
   }
 
   /// Whether a secret stands in the text, or may.
-  func occurs(in text: [UInt8]) -> Bool { hasTooMany && !text.isEmpty || apply(to: text) != text }
+  func occurs(in text: [UInt8]) -> Bool { hasTooMany && !text.isEmpty || hidden(in: text).contains(true) }
 
-  /// The text with every secret replaced, the longest first.
-  func apply(to text: [UInt8]) -> [UInt8] {
-    var text = text
-    for secret in secrets.sorted(by: { $0.count > $1.count }) { text = Self.replace(secret, in: text) }
-    return text
-  }
+  /// The text with every secret replaced.
+  func apply(to text: [UInt8]) -> [UInt8] { replaced(text, upTo: text.count) }
 
   /// The beginning of a text with every secret replaced, at most `limit` bytes and a sign that more followed. What is
   /// not shown is not searched either.
   func shown(_ text: RawSpan, limit: Int) -> String {
     guard !hasTooMany else { return text.byteCount == 0 ? "" : Self.mark }
-    let longest = secrets.reduce(0) { max($0, $1.count) }
+    let longest = UnescapedText.longestEscape * secrets.reduce(0) { max($0, $1.count) }
     // One more than is shown, by which it is known whether the last character is whole.
     let searched = min(text.byteCount, limit + max(1, longest))
-    var bytes = apply(to: text.extracting(0..<searched).withUnsafeBytes { [UInt8]($0) })
+    let isCut = searched < text.byteCount
+    let bytes = text.extracting(0..<searched).withUnsafeBytes { [UInt8]($0) }
     // The end may hold the beginning of a secret that could not be recognised.
-    if searched < text.byteCount { bytes.removeLast(min(bytes.count, max(0, longest - 1))) }
-    guard searched < text.byteCount, bytes.count <= limit else {
-      return String(shortening: bytes.span.bytes, to: limit)
-    }
-    return String(decoding: bytes, as: UTF8.self) + String.cutMark
+    let part = replaced(bytes, upTo: isCut ? searched - max(0, longest - 1) : searched)
+    guard isCut, part.count <= limit else { return String(shortening: part.span.bytes, to: limit) }
+    return String(decoding: part, as: UTF8.self) + String.cutMark
   }
 
-  private static func replace(_ secret: [UInt8], in text: [UInt8]) -> [UInt8] {
-    guard let first = secret.first, text.count >= secret.count else { return text }
+  /// So many bytes of a text with every secret in it replaced, and the whole of one that begins there.
+  private func replaced(_ text: [UInt8], upTo end: Int) -> [UInt8] {
+    let hidden = hidden(in: text)
     var result: [UInt8] = []
-    var at = 0
-    while at < text.count {
-      if text[at] == first, text.count - at >= secret.count, text[at..<at + secret.count].elementsEqual(secret) {
-        result += mark.utf8
-        at += secret.count
-      } else {
+    for at in 0..<end {
+      if !hidden[at] {
         result.append(text[at])
-        at += 1
+      } else if at == 0 || !hidden[at - 1] {
+        result += Self.mark.utf8
       }
     }
     return result
+  }
+
+  /// Which bytes of a text belong to a secret, as it stands or with any of its characters escaped as JSON allows.
+  private func hidden(in text: [UInt8]) -> [Bool] {
+    var hidden = [Bool](repeating: false, count: text.count)
+    let unescaped = UnescapedText(text)
+    for secret in secrets {
+      for start in Self.places(of: secret, in: text) {
+        for at in start..<start + secret.count { hidden[at] = true }
+      }
+      guard let unescaped else { continue }
+      for start in Self.places(of: secret, in: unescaped.bytes) {
+        for at in unescaped.origins[start]..<unescaped.origins[start + secret.count] { hidden[at] = true }
+      }
+    }
+    return hidden
+  }
+
+  /// Where a secret begins, again behind each.
+  private static func places(of secret: [UInt8], in text: [UInt8]) -> [Int] {
+    guard let first = secret.first, text.count >= secret.count else { return [] }
+    var places: [Int] = []
+    var at = 0
+    while at <= text.count - secret.count {
+      if text[at] == first, text[at..<at + secret.count].elementsEqual(secret) {
+        places.append(at)
+        at += secret.count
+      } else {
+        at += 1
+      }
+    }
+    return places
   }
 
   // MARK: - Requests
@@ -115,5 +140,35 @@ struct Redaction: Equatable {
       // Without a value the whole may be a secret.
       return value.allSatisfy { $0 == "=" } ? ("", String(pair)) : (String(pair[..<equals]), String(value))
     }
+  }
+}
+
+/// A text with everything decoded that is an escape in JSON. Within JSON that is only in strings; what is none is decoded
+/// all the same.
+private struct UnescapedText {
+  /// Most bytes that stand for one: `\u0061` is `a`.
+  static let longestEscape = 6
+
+  private(set) var bytes: [UInt8] = []
+  /// Where in the text each of them comes from, and the text's end.
+  private(set) var origins: [Int] = []
+
+  /// Nil for a text without escapes.
+  init?(_ text: [UInt8]) {
+    guard text.contains(UInt8(ascii: "\\")) else { return nil }
+    let span = text.span.bytes
+    var at = 0
+    while at < text.count {
+      let start = at
+      at += 1
+      if text[start] == UInt8(ascii: "\\") {
+        let scalar = JSONScanner.decodeEscape(span, &at, end: text.count) ?? "\u{FFFD}"
+        bytes.append(contentsOf: Unicode.UTF8.encode(scalar) ?? .init())
+      } else {
+        bytes.append(text[start])
+      }
+      while origins.count < bytes.count { origins.append(start) }
+    }
+    origins.append(text.count)
   }
 }
