@@ -37,6 +37,31 @@ final class LinkTrace: EngineIOSocket.Observer {
     packet(.outgoing, kind, namespace, attachments: attachments, ack: ack, payload: payload)
   }
 
+  /// A packet in MessagePack, `packet`, which is shown as JSON like one of the server; `size` is that of its payload.
+  func sent(
+    _ kind: SocketIOPacket.Kind, _ namespace: [UInt8], ack: UInt64?, msgpack packet: RawSpan, size: Int
+  ) {
+    guard !concerned(namespace).isEmpty else { return }
+    guard let payload = Self.payload(ofMsgpack: packet) else {
+      return sent(msgpack: kind, namespace, ack: ack, size: size)
+    }
+    self.packet(.outgoing, kind, namespace, attachments: 0, ack: ack, payload: payload.span.bytes)
+  }
+
+  /// What a packet carries, as one JSON text; nil for one that cannot be shown or is longer than lines mostly are.
+  private static func payload(ofMsgpack bytes: RawSpan) -> [UInt8]? {
+    let known = try? MsgpackPacket.read(bytes, binaryLimit: .max, lineLimit: msgpackLimit)
+    guard let known, known.long == nil else { return nil }
+    switch known.packet.content {
+    case .malformedConnect, .oversizedConnect, .unreadable: return nil
+    case .connect, .disconnect, .connectError, .event, .acknowledgement:
+      return payload(of: known.packet, known.text.span.bytes)
+    }
+  }
+
+  /// Most bytes of JSON that a packet in MessagePack is translated to.
+  private static let msgpackLimit = 1 << 20
+
   /// A packet in MessagePack, whose payload is only counted.
   func sent(msgpack kind: SocketIOPacket.Kind, _ namespace: [UInt8], ack: UInt64?, size: Int) {
     let concerned = concerned(namespace)

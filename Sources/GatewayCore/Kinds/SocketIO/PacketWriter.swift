@@ -97,7 +97,9 @@ final class PacketWriter {
     var output = MsgpackOutput()
     MsgpackPacket.append(kind, namespace: namespace, ack: ack, data: data, to: &output)
     engine.send(binary: output.bytes, compress: compress)
-    trace.sent(msgpack: kind, namespace, ack: ack, size: data.count)
+    if trace.isWatched {
+      trace.sent(kind, namespace, ack: ack, msgpack: output.bytes.span.bytes, size: data.count)
+    }
   }
 
   // MARK: - What the server refuses

@@ -126,6 +126,40 @@ private final class Notebook: UpstreamObserver {
     #expect(facts.count == 1 && facts[0].hasPrefix("out socketio CONNECT /c?***"))
   }
 
+  @Test func whatIsSentAsMessagePackIsShownAsWhatComes() throws {
+    let notebook = Notebook(payloads: true)
+    let connection = SocketIORig.Connection(
+      rig.kind.connector(
+        for: rig.specification("/c") {
+          $0.parser = .msgpack
+          $0.auth = .inline(Array(#"{"token":"s3cret-token"}"#.utf8))
+        }))
+    connection.connector.observer = notebook
+    connection.dial()
+    rig.transport.open()
+    rig.transport.receive(SocketIORig.handshake)
+    let accepted = Array(#"{"type":0,"nsp":"/c","data":{"sid":"socket-id"}}"#.utf8)
+    rig.transport.receive(binary: try MsgpackWriter.write(accepted.span.bytes, binaryLimit: 0))
+    try connection.send("say", #"["s3cret-token",{"$bin":"AQID"},1]"#, ack: 7)
+    let sent = notebook.facts.filter { $0.direction == .outgoing && $0.layer == .socketio }
+    #expect(
+      sent.map(\.text) == ["CONNECT /c (payload of 24 bytes)", "EVENT say (3 args, 40 bytes) ack 0"])
+    #expect(sent.map(\.payload) == [#"{"token":"***"}"#, #"["say","***",{"$bin":"AQID"},1]"#])
+    #expect(sent.map(\.subject) == [.link, .event("say")])
+  }
+
+  @Test func aLongPacketInMessagePackIsNotPutIntoJSON() throws {
+    let notebook = Notebook(payloads: true)
+    let trace = LinkTrace()
+    trace.tell([LinkTrace.Observed(namespace: [], observer: notebook)], request: rig.transport.request, secrets: [])
+    let event = Array(#"["e","\#(String(repeating: "x", count: 1 << 20))"]"#.utf8)
+    let data = try MsgpackWriter.write(event.span.bytes, binaryLimit: 0)
+    var output = MsgpackOutput()
+    MsgpackPacket.append(.event, namespace: [], ack: nil, data: data, to: &output)
+    trace.sent(.event, [], ack: nil, msgpack: output.bytes.span.bytes, size: data.count)
+    #expect(notebook.take() == ["out socketio EVENT / (\(data.count) bytes of MessagePack)"])
+  }
+
   @Test func otherNamespacesOfTheLinkAreNotTold() throws {
     let notebook = Notebook()
     let one = rig.joined("/a")
