@@ -118,6 +118,34 @@ async def test_a_daemon_that_only_ever_drains_ends_a_call_in_time(daemons, chat,
     assert lines == ["Draining"]
 
 
+async def test_a_wait_outlives_one_daemon_that_stops_after_the_other(folder, run):
+    (line,) = await run(None, '''
+        import { createServer } from "node:net";
+        import { createInterface } from "node:readline";
+        import { Gateway } from "gatewayd";
+        const path = process.argv[2];
+        let asked = 0;
+        const answers = [
+          (refuse) => refuse(),
+          (refuse, socket) => socket.destroy(),
+          // The second daemon works for longer than one that is about to stop is waited for.
+          (refuse) => setTimeout(refuse, 2_100),
+          (refuse, socket, put) => put({ result: { state: "connected" } }),
+        ];
+        const server = createServer((socket) => createInterface({ input: socket }).on("line", (line) => {
+          const { id, method } = JSON.parse(line);
+          const put = (answer) => socket.write(JSON.stringify({ jsonrpc: "2.0", id, ...answer }) + "\\n");
+          const refuse = () => put({ error: { code: -32010, message: "", data: { type: "Draining", retry: true } } });
+          if (method === "hello") put({ result: { instance: "i", limits: { inflight: 9 } } });
+          else answers[asked++](refuse, socket, put);
+        })).listen(path);
+        server.unref();
+        const gateway = new Gateway({ socket: path, connectTimeout: 2_000 });
+        console.log((await gateway.wait("chat")).state, asked);
+        gateway.close();''', folder / "pretended")
+    assert line == "connected 4"
+
+
 async def test_the_daemon_is_looked_for_where_gatewayctl_looks(run):
     assert await run(None, f'''
         import {{ socketPath }} from "{NODE}/lib/connection.js";

@@ -11,6 +11,7 @@ import shutil
 import subprocess
 import signal
 import sys
+import time
 
 import pytest
 
@@ -179,6 +180,25 @@ async def test_a_daemon_that_is_about_to_stop_is_asked_again(folder, monkeypatch
     async with pretended_daemon(folder, lines) as path, gatewayd.AsyncClient(path, timeout=0.05) as gateway:
         with pytest.raises(gatewayd.Draining):
             await within(gateway.request("chat", "one"), "the call to end")
+
+
+async def test_a_wait_outlives_one_daemon_that_stops_after_the_other(folder, monkeypatch):
+    monkeypatch.setattr(aio, "_DRAIN_PAUSE", 0.001)
+    asked = 0
+
+    def lines(message):
+        nonlocal asked
+        asked += 1
+        if asked == 2:
+            return None
+        if asked == 3:
+            # The second daemon works for longer than one that is about to stop is waited for.
+            time.sleep(0.1)
+        return [failed(message["id"], "Draining", -32010, retry=True) if asked < 4 else {"id": message["id"], "result": {}}]
+
+    async with pretended_daemon(folder, lines) as path, gatewayd.AsyncClient(path, timeout=0.05) as gateway:
+        await within(gateway.wait("chat"), "the wait to end")
+    assert asked == 4
 
 
 @pytest.mark.parametrize("problem", [KeyError, RuntimeError, asyncio.CancelledError])

@@ -92,6 +92,19 @@ import Testing
     #expect(rig.outcome(id) == "Draining")
   }
 
+  @Test func aWaitOutlivesOneDaemonThatStopsAfterTheOther() {
+    var rig = MachineRig()
+    let id = rig.call("wait", .unbounded, isRepeatable: true)
+    rig.greet()
+    for _ in 0..<2 {
+      rig.refuse(id, "Draining", retry: true)
+      rig.restart()
+      rig.pass(.seconds(60))
+    }
+    rig.answer(id)
+    #expect(rig.outcome(id) == "{}")
+  }
+
   @Test func behindAGoodbyeNothingIsWrittenAndAnAnnouncedReturnIsWaitedFor() {
     var rig = MachineRig()
     let before = rig.call("ping")

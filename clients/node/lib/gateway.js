@@ -203,13 +203,15 @@ export class Gateway {
 
   #post(call, connection) {
     clearTimeout(call.timer);
+    if (call.connection !== connection) call.drainEnd = undefined;
+    call.connection = connection;
     this.#posted.add(call);
     try {
       call.id = connection.post(call.method, call.params, (error, result) => {
         this.#posted.delete(call);
         if (call.isSettled) return;
         if (error?.type === "Draining") this.#waitForNext(call, error);
-        else if (error instanceof DaemonLost && !(error instanceof Kicked) && call.repeatable) this.#waitAgain(call);
+        else if (error instanceof DaemonLost && !(error instanceof Kicked) && call.repeatable) this.#await(call);
         else call.settleOnce(error, result);
       }, call.onProgress);
     } catch (error) {
@@ -220,14 +222,8 @@ export class Gateway {
       call, new CallTimeout(`the daemon did not answer '${call.method}' in time, and may still carry it out`)));
   }
 
-  /** The daemon went away before it answered: the next one gets the call. */
-  #waitAgain(call) {
-    call.drainEnd = undefined;
-    this.#await(call);
-  }
-
-  /** The daemon is about to stop and has not taken the call: the next one gets it. For a daemon that only ever stops a
-   * call waits no longer than once. */
+  /** The daemon is about to stop and has not taken the call: the next one gets it. For one that only ever stops
+   * a call waits no longer than once. */
   #waitForNext(call, error) {
     this.#lastFailure = error;
     call.drainEnd ??= performance.now() + call.reach;

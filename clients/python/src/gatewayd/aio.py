@@ -225,7 +225,8 @@ class AsyncClient:
             patience = None
         has_deadline = timeout is not None and (has_deadline or method == "send")
         end = None if patience is None else loop.time() + patience
-        drain_end: Optional[float] = None
+        drained: Optional[Link] = None
+        drain_end = 0.0
         while True:
             link = await self._reach(self.timeout if end is None else max(0.0, min(self.timeout, end - loop.time())))
             try:
@@ -240,7 +241,8 @@ class AsyncClient:
                 has_deadline = has_deadline or "timeout" in params
             except errors.Draining:
                 # The daemon is about to stop and has not taken the call: the next one gets it.
-                drain_end = drain_end or loop.time() + self.timeout
+                if drained is not link:
+                    drained, drain_end = link, loop.time() + self.timeout
                 if loop.time() + _DRAIN_PAUSE > (drain_end if end is None else min(drain_end, end)):
                     raise
                 await asyncio.sleep(_DRAIN_PAUSE)

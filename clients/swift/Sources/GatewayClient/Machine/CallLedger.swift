@@ -68,6 +68,11 @@ struct CallLedger: Sendable {
     wait(id)
   }
 
+  /// Another daemon is there: when that is about to stop as well, calls wait for the next one as if for the first time.
+  mutating func forgetDrains() {
+    for id in Array(calls.keys) { calls[id]?.isDrained = false }
+  }
+
   /// Puts a call where it waits: behind the earlier ones, and those with which subscriptions come back before all others.
   private mutating func wait(_ id: CallID) {
     guard let call = calls[id] else { return }

@@ -410,6 +410,7 @@ struct ClientMachine: Sendable {
       inflightLimit = inflight
       wasConnected = true
       lastFailure = nil
+      calls.forgetDrains()
       for id in subscriptions.keys.sorted() { resume(id, now: now) }
       flush(now: now)
     case .failure(let error) where error.kind == .invalidParams || error.kind == .invalidRequest:
