@@ -210,6 +210,22 @@ import Testing
     #expect(rig.outcome(id) == "QuotaExceeded")
   }
 
+  @Test func anErrorWithoutACallEndsTheCallsOfItsConnectionAndIsForgottenWithIt() {
+    var rig = MachineRig()
+    let unreadable = rig.call("send")
+    rig.greet()
+    rig.say(
+      #"{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"","data":{"type":"ParseError","retry":false}}}"#)
+    #expect(rig.outcome(unreadable) == "ParseError")
+    #expect(rig.hangUps == 1)
+    let wait = rig.call("wait", .unbounded, isRepeatable: true)
+    rig.pass(.milliseconds(20))
+    rig.greet()
+    rig.restart()
+    rig.answer(wait)
+    #expect(rig.outcome(wait) == "{}")
+  }
+
   /// Whatever happens in whatever order: each call ends once, and nothing traps.
   @Test(arguments: UInt64(1)...200) func everyCallEndsOnce(seed: UInt64) {
     var random = Random(state: seed)

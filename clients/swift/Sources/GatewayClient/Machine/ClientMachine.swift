@@ -162,8 +162,8 @@ struct ClientMachine: Sendable {
       } else if let id = message.int("id") {
         answered(id, message, now: now)
       } else {
-        // Said of a line, or of the client as a whole, which the daemon then hangs up on.
-        fault = message.object("error").map { GatewayError(answer: $0) } ?? noGateway
+        // Said of a line, whose call waits in vain, or of the client as a whole: the connection is over with it.
+        fail(message.object("error").map { GatewayError(answer: $0) } ?? noGateway, now: now)
       }
     }
     return performed()
