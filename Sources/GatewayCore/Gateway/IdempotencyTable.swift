@@ -25,6 +25,8 @@ struct IdempotencyTable {
     var state: String
     /// It is not known yet whether the send lasts, as it shall: it may still come to nothing.
     var isUndecided = false
+    /// The call that may still take the send back; none where the send outlives its client.
+    var caller = CommandOwner.none
     var expires: MonotonicInstant
   }
 
@@ -79,6 +81,9 @@ struct IdempotencyTable {
     return entry.fingerprint == fingerprint ? .duplicate(entry) : .conflict(entry)
   }
 
+  /// The call that used a key and may still take its send back.
+  func caller(_ scope: Scope) -> CommandOwner { entries[scope]?.caller ?? .none }
+
   /// Places in the list of expiry, those of forgotten keys included. For tests.
   var rememberedOrder: Int { order.slotCount }
 
@@ -129,13 +134,14 @@ struct IdempotencyTable {
   /// `target`: how the upstream was named.
   mutating func add(
     _ scope: Scope, target: CallTarget, id: String, fingerprint: UInt64, isUndecided: Bool = false,
-    now: MonotonicInstant
+    caller: CommandOwner = .none, now: MonotonicInstant
   ) {
     if let older = entries[scope] { forget(older.id) }
     // It stood under another connection.
     forget(id)
     entries[scope] = Entry(
-      id: id, fingerprint: fingerprint, state: "accepted", isUndecided: isUndecided, expires: now + Self.lifetime)
+      id: id, fingerprint: fingerprint, state: "accepted", isUndecided: isUndecided, caller: caller,
+      expires: now + Self.lifetime)
     homes[id] = Home(scope: scope, place: order.append(id), origin: Origin(target, scope.connection))
     perUser[scope.uid, default: 0] += 1
   }

@@ -382,6 +382,14 @@ public final class LocalSession {
     return nil
   }
 
+  /// Takes back one call of a client that is gone, before its turn, because somebody asks what became of it. Returns whether
+  /// there was one.
+  func abandon(_ number: UInt64) -> Bool {
+    guard isClosing, let call = calls.remove(number) else { return false }
+    call.cancel(in: self)
+    return true
+  }
+
   /// The configuration changed: a program that lost the right to what it subscribes to or traces is let go, and a call
   /// that is not answered yet ends where its right is gone. What is still to be written is its connection's affair.
   func checkRights() {

@@ -149,4 +149,51 @@ import Testing
     let repeated = HarnessClient.values(again.call("request", request, id: 2)).last?["result"]
     #expect(repeated?["duplicate"]?.boolValue == true && repeated?["state"]?.stringValue == "acked")
   }
+
+  private func keyedSend(_ event: String, _ delivery: String) -> String {
+    #"{"upstream":"chat","event":"\#(event)","key":"k","delivery":"\#(delivery)"}"#
+  }
+
+  /// What a client is told that repeats the send of one that is gone, in the meantime.
+  private func expectTaken(_ answer: [String], _ events: [String], _ harness: GatewayHarness) {
+    let result = HarnessClient.values(answer).last?["result"]
+    #expect(result?["state"]?.stringValue == "accepted" && result?["duplicate"] == nil)
+    harness.pass(.seconds(2))
+    harness.upstream.channel.accept()
+    #expect(harness.upstream.channel.written == events)
+  }
+
+  @Test func aSendIsNoDuplicateOfOneThatIsTakenBackAfterIt() {
+    let harness = GatewayHarness { $0.limits.subscriptions = 10_000 }
+    let (client, again) = (harness.client(), harness.client())
+    client.call("send", keyedSend("a", "sent"))
+    leaveBehindAnother(harness, client)
+    expectTaken(again.call("send", keyedSend("a", "accepted")), ["a []"], harness)
+  }
+
+  @Test func aSendDoesNotConflictWithOneThatIsTakenBackAfterIt() {
+    let harness = GatewayHarness { $0.limits.subscriptions = 10_000 }
+    let (client, again) = (harness.client(), harness.client())
+    client.call("send", keyedSend("a", "sent"))
+    leaveBehindAnother(harness, client)
+    expectTaken(again.call("send", keyedSend("b", "accepted")), ["b []"], harness)
+  }
+
+  @Test func aSendIsNoDuplicateOfOneWhoseClientIsLetGoAndStillThere() {
+    let harness = GatewayHarness()
+    let (client, again) = (harness.client(), harness.client())
+    client.call("send", keyedSend("a", "sent"))
+    client.session?.drop(reason: "kicked")
+    expectTaken(again.call("send", keyedSend("a", "accepted")), ["a []"], harness)
+  }
+
+  @Test func aSendIsADuplicateOfOneWhoseClientIsThere() {
+    let harness = GatewayHarness()
+    let (client, again) = (harness.client(), harness.client())
+    client.call("send", keyedSend("a", "sent"))
+    let repeated = HarnessClient.values(again.call("send", keyedSend("a", "sent"))).last?["result"]
+    #expect(repeated?["duplicate"]?.boolValue == true)
+    harness.upstream.channel.accept()
+    #expect(harness.upstream.channel.written == ["a []"])
+  }
 }

@@ -15,9 +15,22 @@ struct SendSubmission {
     _ call: SendParameters, _ form: SendForm, _ id: RequestID?, in session: LocalSession
   ) throws(LocalError) {
     let right = right(call, form)
-    let connection = try session.caller.connection(call.target, need: right, event: call.event)
+    var connection = try session.caller.connection(call.target, need: right, event: call.event)
+    // It may have been the last thing that the connection was there for.
+    if let key = call.key, takeBackAbandoned(key, on: connection, in: session) {
+      connection = try session.caller.connection(call.target, need: right, event: call.event)
+    }
     try SendSubmission(session: session, gateway: session.gateway, connection: connection, form: form, right: right)
       .begin(call, id)
+  }
+
+  /// A client that is gone may have used the key, in a call whose turn to be taken back has not come: that is done now, as
+  /// this call is answered by what became of it. Returns whether it was.
+  private static func takeBackAbandoned(_ key: String, on connection: Connection, in session: LocalSession) -> Bool {
+    let gateway = session.gateway
+    let scope = IdempotencyTable.Scope(uid: session.peer.uid, connection: connection.key, key: key)
+    guard case .call(let client, let number) = gateway.relay.keys.caller(scope) else { return false }
+    return gateway.clients.caller(client)?.abandon(number) ?? false
   }
 
   /// Hearing the server's answer needs `request`.
@@ -219,7 +232,7 @@ struct SendSubmission {
   private func remember(_ key: String, of target: CallTarget, _ command: Command) {
     gateway.relay.keys.add(
       scope(key), target: target, id: command.id, fingerprint: command.fingerprint, isUndecided: command.isStored,
-      now: gateway.seams.time.now)
+      caller: command.owner, now: gateway.seams.time.now)
   }
 
   private func replyDuplicate(_ id: RequestID?, _ known: IdempotencyTable.Entry) {
