@@ -376,7 +376,7 @@ final class Connection {
       interests.askForAll()
       toldPast.ask(channel)
     case .closeChannel:
-      delivery.linkEnded()
+      delivery.linkCloses()
       // Another daemon goes on, of this host or of another one of its fleet.
       let isKept = isDraining && (history.outlivesDaemon || specification.isHeld)
       if isKept { channel?.suspend() } else { channel?.close() }

@@ -57,6 +57,8 @@ enum ConnectionReport {
   case withheld(Command)
   /// A command of the outbox was written and waits for another try.
   case tried(Command)
+  /// A command of the outbox waits again after all: its link was closed before the kernel had taken it.
+  case returned(Command)
   /// An order contradicted the table of states: a mistake of ours, to be logged.
   indirect case illegal(IllegalTransition)
 }

@@ -226,6 +226,7 @@ public final class Gateway {
       note(.interestRefused(connection.fact, interest: interest.description, detail: refusal.detail))
     case .withheld(let command): relay.withhold(command)
     case .tried(let command): relay.outbox.noteAttempts(command)
+    case .returned(let command): relay.returned(command)
     case .illegal(let transition): note(.internalError(transition.description))
     }
   }

@@ -304,6 +304,9 @@ final class OutboxRelay {
     connection.restore([carry(record, on: connection)])
   }
 
+  /// A connection had it under way while others were placed.
+  func returned(_ command: Command) { if let record = outbox.record(of: command) { placeIfHomeless(record) } }
+
   /// The connection that carries an entry does not any more. For one entry; those of many go on when all have left.
   func detachAlone(_ record: OutboxRecord) {
     let carriage = record.carriage

@@ -33,6 +33,8 @@ public protocol Transport: AnyObject {
   /// Bytes accepted by `send` that the kernel has not taken yet; with a limit of `mayWrite`, that the far end has not
   /// acknowledged.
   var unsentBytes: Int { get }
+  /// How far what it is given comes, also after `close()`. The same from `transportOpened` on; nil where that is not known.
+  var progress: (any WriteProgress)? { get }
   /// Whether the kernel refused bytes the last time they were offered, so that what is written now waits behind them.
   var isCongested: Bool { get }
   /// Asks the peer for a sign of life; the receiver hears `transportAnsweredProbe` when it comes. A probe replaces one
@@ -51,6 +53,8 @@ public protocol Transport: AnyObject {
 extension Transport {
   /// For a transport that carries nothing of a fleet.
   public func mayWrite(until limit: MonotonicInstant) {}
+  /// For a transport that writes nothing after `close()`.
+  public var progress: (any WriteProgress)? { nil }
   public func holdReading(_ isHeld: Bool) {}
   public func send(text: RawSpan, compress: Bool) { send(text: text) }
   public func send(binary: RawSpan, compress: Bool) { send(binary: binary) }

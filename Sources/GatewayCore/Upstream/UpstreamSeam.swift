@@ -148,6 +148,9 @@ protocol UpstreamChannel: AnyObject {
   var isRecovered: Bool { get }
   /// Bytes accepted but not yet taken by the kernel.
   var unsentBytes: Int { get }
+  /// How far what its link is given comes, also after `close()`. The same from `channelOpened` on; nil where there are
+  /// `confirmations`, or where nothing is written after `close()`.
+  var progress: (any WriteProgress)? { get }
   /// Whether the kernel refused bytes the last time they were offered, so that what is written now waits. Where there are
   /// `confirmations`: whether as much is not confirmed as may be, or nothing can be said now.
   var isCongested: Bool { get }
@@ -189,6 +192,7 @@ extension UpstreamChannel {
   /// A kind with a transport for each conversation.
   var unsentSends: UnsentSends? { nil }
   var confirmations: WriteConfirmations? { nil }
+  var progress: (any WriteProgress)? { nil }
 
   /// Whether commands wait in their queue, where they expire, give way and can be taken back, because what is written now
   /// would wait for somebody else to confirm what was written before. A server that takes nothing has the bytes of a link of

@@ -4,7 +4,7 @@ import GatewayCore
 /// completed OpenSSL insists on being offered the same memory again. An empty queue holds no block.
 ///
 /// A long text may be put in as a whole: it is masked block by block, each when the one before it is written.
-final class SendQueue {
+final class SendQueue: WriteProgress {
   /// A few unused blocks, shared by all queues of a loop, so that the usual small message costs no allocation.
   final class Pool {
     static let sparesLimit = 8
@@ -50,7 +50,11 @@ final class SendQueue {
   private(set) var byteCount = 0
   var isEmpty: Bool { byteCount == 0 }
   /// Bytes that were written.
-  private var takenCount = 0
+  private(set) var taken = 0
+  /// Bytes that were put in.
+  var given: Int { taken + byteCount }
+  /// Everything was forgotten.
+  private(set) var isOver = false
   /// What of it no program asked for.
   private(set) var control: ControlBacklog
 
@@ -64,7 +68,7 @@ final class SendQueue {
   }
 
   /// The last `count` bytes are something that no program asked for.
-  func noteControl(_ count: Int) { control.add(count, taken: takenCount, waiting: byteCount) }
+  func noteControl(_ count: Int) { control.add(count, taken: taken, waiting: byteCount) }
 
   deinit { giveBackAll() }
 
@@ -178,7 +182,7 @@ final class SendQueue {
   func consume(_ count: Int) {
     start += count
     byteCount -= count
-    takenCount &+= count
+    taken &+= count
     guard start == pieces[first].end, pieces[first].text.isEmpty else { return }
     let block = pieces[first].block
     if let block { pool.giveBack(block) }
@@ -200,6 +204,7 @@ final class SendQueue {
 
   /// Forgets everything.
   func removeAll() {
+    isOver = true
     giveBackAll()
     memory?.set(0)
     pieces = []

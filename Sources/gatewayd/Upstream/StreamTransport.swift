@@ -42,6 +42,7 @@ final class StreamTransport: Transport, TransportSocket.Owner {
   // MARK: - Transport
 
   var unsentBytes: Int { socket.unsentBytes }
+  var progress: (any WriteProgress)? { socket.output }
   var isCongested: Bool { socket.isCongested }
   func mayWrite(until limit: MonotonicInstant) { socket.mayWrite(until: limit) }
   func holdReading(_ isHeld: Bool) { socket.holdReading(isHeld) }

@@ -95,6 +95,13 @@ final class FakeConnector: UpstreamConnector {
   }
 }
 
+/// How far a link has come, as the test says. Each message counts one.
+final class FakeProgress: WriteProgress {
+  var given = 0
+  var taken = 0
+  var isOver = false
+}
+
 /// One attempt, played by the test.
 final class FakeChannel: UpstreamChannel {
   private weak var owner: (any UpstreamChannelOwner)?
@@ -125,6 +132,9 @@ final class FakeChannel: UpstreamChannel {
   var confirmations: WriteConfirmations? {
     confirmed.map { WriteConfirmations(written: UInt64(written.count), confirmed: $0, isFinal: isFinal) }
   }
+  /// Set before it is accepted: how far its link comes, also after it was closed.
+  var messages: FakeProgress?
+  var progress: (any WriteProgress)? { messages }
   var isRecovered = false
   /// Where the server would go on in its session.
   var sessionPlace: SessionPlace?
@@ -143,6 +153,7 @@ final class FakeChannel: UpstreamChannel {
   }
 
   func write(_ message: PreparedMessage, ack: UInt64?) {
+    messages?.given += 1
     written.append("\(message.event) \(String(decoding: message.body, as: UTF8.self))" + (ack.map { "#\($0)" } ?? ""))
   }
 

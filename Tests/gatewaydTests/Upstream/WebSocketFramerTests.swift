@@ -329,6 +329,15 @@ import Testing
     #expect(queue.front?.count == SendQueue.blockSize)
   }
 
+  @Test func howFarItCameIsKnownAlsoWhenTheRestIsForgotten() {
+    let queue = SendQueue(pool: SendQueue.Pool())
+    [UInt8](repeating: 1, count: 100).withUnsafeBytes { queue.append($0) }
+    queue.consume(10)
+    #expect(queue.given == 100 && queue.taken == 10 && !queue.isOver)
+    queue.removeAll()
+    #expect(queue.taken == 10 && queue.isOver)
+  }
+
   @Test func forgottenBytesAreGone() {
     let queue = SendQueue(pool: SendQueue.Pool())
     [UInt8](repeating: 1, count: 100_000).withUnsafeBytes { queue.append($0) }

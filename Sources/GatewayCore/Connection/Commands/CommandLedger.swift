@@ -37,7 +37,7 @@ struct CommandLedger {
   }
 
   /// What is under way and will be written again if the link breaks.
-  var repeatable: [Command] { flights.retries + handedOver.filter(\.isStored) }
+  var repeatable: [Command] { flights.retries + (leaving == nil ? handedOver.filter(\.isStored) : []) }
 
   /// The one that was tried alone, if it still is under way; it is forgotten.
   mutating func takeTrial() -> Command? {
@@ -92,6 +92,26 @@ struct CommandLedger {
   private(set) var handedOver: [Command] = []
   /// The timer at which it is looked whether the kernel has.
   var handOverLook: Timers.ID?
+  /// How far the link comes that all of these were written to, where it was closed and may still write them. Until that is
+  /// known nothing else flows.
+  private(set) var leaving: (any WriteProgress)?
+
+  /// The link is closed, and may still write what was handed over.
+  mutating func beginLeaving(by progress: any WriteProgress) {
+    // What an earlier link may still write is all there is then.
+    guard leaving == nil, !handedOver.isEmpty else { return }
+    leaving = progress
+    trial = nil
+  }
+
+  /// It is known of everything whether it was written; what was not queues again where it stood. Returns that.
+  mutating func endLeaving() -> [Command] {
+    guard leaving != nil else { return [] }
+    leaving = nil
+    let left = takeHandedOver()
+    queue.putBack(left)
+    return left
+  }
 
   mutating func handOver(_ command: Command, number: UInt64) {
     // It may come back to the queue.
@@ -146,8 +166,10 @@ struct CommandLedger {
 
   /// The flow of the queue to the present link.
   var flow = CommandFlow()
-  /// Commands that were accepted earlier are going to join the queue: nothing flows before they have.
-  var awaitsEarlier = false
+  /// Commands that were accepted earlier are going to join the queue.
+  var awaitsRestored = false
+  /// Nothing flows: what was accepted earlier is going to join the queue, or may come back to it.
+  var awaitsEarlier: Bool { awaitsRestored || leaving != nil }
 
   /// Whether a new command must not be written past what is queued: something waits for its pace, or for the disk.
   /// `mutating` for the same reason as `nextToFlow`.
@@ -172,7 +194,8 @@ struct CommandLedger {
 
   /// What holds up a queued command, for who is told why it was not written.
   func hold(of command: Command) -> Hold? {
-    guard !awaitsEarlier else { return .earlier }
+    guard !awaitsRestored else { return .earlier }
+    guard leaving == nil else { return .pace }
     guard let place = command.place else { return nil }
     if let first = queue.firstUncommitted, place > first { return .disk }
     return flow.isPaused && place >= flow.next ? .pace : nil
@@ -276,7 +299,7 @@ struct CommandLedger {
 
   /// The link is gone: the commands whose acknowledgement cannot come any more.
   mutating func endOfLink() -> LostFlights {
-    queue.putBack(takeHandedOver())
+    if leaving == nil { queue.putBack(takeHandedOver()) }
     return flights.takeOthers()
   }
 

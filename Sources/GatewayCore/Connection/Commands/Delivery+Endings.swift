@@ -85,11 +85,11 @@ extension Delivery {
   }
 
   /// Nothing of the queue is written, and nothing past it, before commands have joined that were accepted earlier.
-  func awaitEarlier() { commands.awaitsEarlier = true }
+  func awaitEarlier() { commands.awaitsRestored = true }
 
   /// All have joined.
   func earlierHaveCome() {
-    commands.awaitsEarlier = false
+    commands.awaitsRestored = false
     flowOn()
   }
 

@@ -39,6 +39,8 @@ final class Delivery {
   private var mayQueueUnchecked = false
   /// The turn in which the channel was last asked whether its heartbeat is overdue.
   private var heartbeatChecked: MonotonicInstant?
+  /// How far the channel's link comes, where the kernel's word counts and it writes on after it was closed.
+  private var progress: (any WriteProgress)?
   /// Whether several users write to it.
   private let isShared: Bool
   /// Whose the bytes are that the channel has not taken, where it does not know that itself.
@@ -86,8 +88,16 @@ final class Delivery {
   /// The connection is connected: what queued up is written, in its order.
   func begin(on channel: any UpstreamChannel) {
     self.channel = channel
+    progress = channel.progress
     commands.beginFlow(rate: settings.flush, now: context.time.now)
     drainQueue()
+  }
+
+  /// The gateway is about to close the link itself. The kernel takes the rest of what the link has after that, or it does
+  /// not: what it takes was sent, and the next link must not carry it again.
+  func linkCloses() {
+    if let progress { commands.beginLeaving(by: progress) }
+    linkEnded()
   }
 
   /// The channel takes nothing any more. Nothing is written from now on.
@@ -96,7 +106,8 @@ final class Delivery {
     // What somebody else has confirmed, perhaps in the same breath, was sent: the next link must not carry it again.
     if confirmations != nil { for command in takeSent() { settle(command, .written) } }
     channel = nil
-    if confirmations?.isFinal == true { requeueUnwritten() }
+    progress = nil
+    if confirmations?.isFinal == true, commands.leaving == nil { requeueUnwritten() }
   }
 
   /// The other end has written nothing of what it has not confirmed: the next link carries that.
@@ -114,6 +125,8 @@ final class Delivery {
     let unconfirmed = commands.takeUnconfirmed()
     if !unconfirmed.isEmpty { settleAll(unconfirmed) { _ in .acknowledgementLost(failure) } }
     let lost = commands.endOfLink()
+    if commands.leaving != nil { settleLeaving() }
+    if !commands.handedOver.isEmpty { lookAfterHandedOver(in: CommandFlow.shortestPause) }
     armExpiry()
     endInPortions {
       guard lost.count > 0 else { return nil }
@@ -127,7 +140,7 @@ final class Delivery {
   /// What was under way when rights changed was not looked at with the queue: that is done as soon as the link has ended,
   /// in portions, and not only when there is another one.
   private func checkQueuedAgain() {
-    guard mayQueueUnchecked else { return }
+    guard mayQueueUnchecked, commands.leaving == nil else { return }
     mayQueueUnchecked = false
     context.timers.after(
       .zero,
@@ -253,7 +266,7 @@ final class Delivery {
       say(command, ack: nil, to: channel)
       let confirmations = channel.confirmations
       guard command.isStored || confirmations != nil else { return settle(command, .written) }
-      return handOver(command, number: confirmations?.written ?? 0)
+      return handOver(command, number: confirmations?.written ?? UInt64(progress?.given ?? 0))
     }
     guard command.retry == nil else { return tryOut(command, on: channel) }
     let now = noteWrite(of: command, to: channel)
@@ -291,6 +304,7 @@ final class Delivery {
   }
 
   private func lookAfterHandedOver(after delay: Duration) {
+    guard commands.leaving == nil else { return lookAfterLeaving(after: delay) }
     guard !commands.handedOver.isEmpty else { return }
     // All at once: one whose outcome waited for its turn could be cancelled meanwhile, though it has been sent.
     for command in takeSent() { settle(command, .written) }
@@ -301,7 +315,42 @@ final class Delivery {
     if !connection.isOccupied { connection.review() }
   }
 
+  private func lookAfterLeaving(after delay: Duration) {
+    settleLeaving()
+    guard commands.leaving == nil else {
+      return lookAfterHandedOver(in: min(max(delay * 2, CommandFlow.shortestPause), CommandFlow.pause))
+    }
+    flowOn()
+    if !connection.isOccupied { connection.review() }
+  }
+
+  /// What a closed link has written by now was sent. When it writes nothing more, the rest queues again.
+  private func settleLeaving() {
+    for command in takeSent() { settle(command, .written) }
+    guard commands.handedOver.isEmpty || commands.leaving?.isOver == true else { return }
+    let left = commands.endLeaving()
+    guard !left.isEmpty else { return }
+    armExpiry()
+    checkQueuedAgain()
+    reportReturned(left)
+  }
+
+  /// The upstream of what waits again may have left the configuration, or come back as another one.
+  private func reportReturned(_ left: [Command]) {
+    context.timers.after(
+      .zero,
+      ringing {
+        var rest = left[...]
+        $0.endInPortions { delivery in
+          guard let command = rest.popFirst() else { return nil }
+          delivery.report(.returned(command))
+          return 1
+        }
+      })
+  }
+
   private func takeSent() -> [Command] {
+    if let leaving = commands.leaving { return commands.takeHandedOver(upTo: UInt64(leaving.taken)) }
     guard let channel else { return [] }
     if let confirmations = channel.confirmations { return commands.takeHandedOver(upTo: confirmations.confirmed) }
     return channel.unsentBytes == 0 ? commands.takeHandedOver() : []
@@ -419,7 +468,8 @@ final class Delivery {
 
   /// The daemon ends: every command gets its outcome.
   func shutDown(_ failure: UpstreamFailure) {
-    // What the outbox has stays there for the next daemon.
+    // What the outbox has stays there for the next daemon, also what a closed link may still write.
+    _ = commands.endLeaving()
     for command in commands.takeAll() where !command.isStored { report(.leftOver(command, failure)) }
   }
 

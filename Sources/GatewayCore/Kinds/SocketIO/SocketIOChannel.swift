@@ -274,6 +274,7 @@ final class SocketIOChannel: UpstreamChannel {
   }
 
   var unsentBytes: Int { link?.unsentBytes ?? 0 }
+  var progress: (any WriteProgress)? { link?.progress }
   var isCongested: Bool { link?.isCongested ?? false }
   func repeatsCredentials(_ failure: UpstreamFailure) -> Bool { attempt.areRepeated(in: failure) }
   var unsentSends: UnsentSends? { link?.unsentSends }

@@ -44,6 +44,7 @@ final class SocketIOLink {
     engine?.transportFacts.flatMap { TransportName(rawValue: $0.name) } ?? route.transport
   }
   var unsentBytes: Int { engine?.unsentBytes ?? 0 }
+  var progress: (any WriteProgress)? { engine?.progress }
   /// Whether it carries something, so that it can be said what has left.
   var isUp: Bool { engine?.isUp == true }
   var isCongested: Bool { engine?.isCongested ?? false }

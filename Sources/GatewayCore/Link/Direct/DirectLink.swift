@@ -152,6 +152,7 @@ final class DirectLink: UpstreamChannel, TransportReceiver {
   }
 
   var unsentBytes: Int { transport?.unsentBytes ?? 0 }
+  var progress: (any WriteProgress)? { transport?.progress }
   var isCongested: Bool { transport?.isCongested ?? false }
   func repeatsCredentials(_ failure: UpstreamFailure) -> Bool { attempt.areRepeated(in: failure) }
 

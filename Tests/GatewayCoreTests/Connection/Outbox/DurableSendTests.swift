@@ -210,6 +210,91 @@ import Testing
     #expect(states() == ["a sent", "b sent"])
   }
 
+  /// Sends that are on the disk and written to a link whose kernel has not taken them.
+  private func sendIntoAStalledLink(_ events: String...) -> FakeProgress {
+    client.call("send", #"{"upstream":"chat","event":"hi"}"#)
+    let progress = FakeProgress()
+    harness.upstream.channel.messages = progress
+    harness.upstream.channel.accept()
+    harness.upstream.channel.unsentBytes = 10
+    for (index, event) in events.enumerated() { send(event, id: index + 2) }
+    store.settle()
+    progress.taken = 1
+    return progress
+  }
+
+  private func renewLink() {
+    let root = harness.client(uid: 0)
+    root.call("disconnect", #"{"upstream":"chat"}"#)
+    root.call("reconnect", #"{"upstream":"chat"}"#)
+    harness.upstream.channel.accept()
+  }
+
+  @Test func whatAClosedLinkHasWrittenIsNotWrittenAgain() {
+    let progress = sendIntoAStalledLink("a", "b", "c")
+    progress.taken = 2
+    renewLink()
+    #expect(states() == ["a sent", "b queued", "c queued"])
+    progress.taken = 4
+    harness.pass(.milliseconds(20))
+    #expect(states() == ["a sent", "b sent", "c sent"] && written.isEmpty)
+  }
+
+  @Test func whatAReloadClosedTheLinkOfIsNotWrittenAgain() {
+    let progress = sendIntoAStalledLink("a", "b")
+    harness.reload { $0.upstreams["chat"]?.settings.linger = .seconds(7) }
+    progress.taken = 3
+    harness.pass(.seconds(1))
+    harness.upstream.channel.accept()
+    harness.pass(.seconds(1))
+    #expect(states() == ["a sent", "b sent"] && harness.upstream.channels.flatMap(\.written).count == 3)
+  }
+
+  @Test func whatAClosedLinkDoesNotWriteIsWrittenByTheNextBeforeWhatCameLater() {
+    let progress = sendIntoAStalledLink("a", "b")
+    renewLink()
+    send("c", id: 9, durable: false)
+    harness.pass(.milliseconds(100))
+    #expect(written.isEmpty)
+    progress.taken = 2
+    progress.isOver = true
+    harness.pass(.milliseconds(20))
+    #expect(written == ["b []", "c []"])
+    #expect(states() == ["a sent", "b sent"])
+  }
+
+  @Test func aSecondLinkThatIsClosedMeanwhileHasWrittenNothing() {
+    let progress = sendIntoAStalledLink("a")
+    harness.client(uid: 0).call("disconnect", #"{"upstream":"chat"}"#)
+    harness.client(uid: 0).call("reconnect", #"{"upstream":"chat"}"#)
+    harness.upstream.channel.messages = FakeProgress()
+    harness.upstream.channel.accept()
+    renewLink()
+    #expect(states() == ["a queued"])
+    progress.isOver = true
+    harness.pass(.milliseconds(20))
+    #expect(written == ["a []"])
+  }
+
+  @Test func whatAClosedLinkDidNotWriteGoesToTheURLThatTheUpstreamHasByThen() {
+    let progress = sendIntoAStalledLink("a")
+    harness.reload { $0.upstreams["chat"]?.url = UpstreamURL(scheme: "http", host: "other.example") }
+    harness.pass(.milliseconds(5))
+    #expect(states() == ["a queued"])
+    progress.isOver = true
+    harness.pass(.seconds(1))
+    harness.upstream.channel.accept()
+    #expect(written == ["a []"])
+  }
+
+  @Test func whatAClosedLinkMayStillWriteStaysOnTheDiskAtTheStop() {
+    let progress = sendIntoAStalledLink("a", "b")
+    progress.taken = 2
+    harness.gateway.stop(reason: "test") {}
+    harness.pass(.seconds(7))
+    #expect(store.isClosed && harness.facts.contains(.sendsKept(1)))
+  }
+
   @Test func retriesGoOnOverLinksUntilTheAcknowledgement() {
     connect()
     send("a", #","retries":5"#)

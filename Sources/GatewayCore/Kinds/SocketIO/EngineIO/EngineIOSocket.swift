@@ -98,6 +98,8 @@ final class EngineIOSocket: TransportReceiver {
   var lastHeartbeat: MonotonicInstant? { liveness.lastHeard }
   /// Bytes accepted but not yet taken by the kernel.
   var unsentBytes: Int { transport?.unsentBytes ?? 0 }
+  /// How far what the transport is given comes.
+  var progress: (any WriteProgress)? { transport?.progress }
   /// Whether there is a transport.
   var isUp: Bool { transport != nil }
   /// Whether what is sent now waits behind what the kernel refused.

@@ -1,7 +1,7 @@
 /// Engine.IO over HTTP requests: a GET that the server answers when it has something to say, and POSTs. At any time
 /// there is at most one of each, because servers end a session over a second. Engine.IO protocol, section "HTTP
 /// long-polling".
-final class PollingTransport: Transport {
+final class PollingTransport: Transport, WriteProgress {
   private enum Phase: Equatable {
     /// The first GET is under way. May become `open` or `over`.
     case opening
@@ -39,7 +39,7 @@ final class PollingTransport: Transport {
   private var outbox = PollingOutbox()
   /// Content of the POST that is under way, in bytes.
   private var postedBytes = 0
-  /// Content of the POSTs that were answered, in bytes.
+  /// Content of the POSTs that the server took, in bytes.
   private var takenBytes = 0
   private var control: ControlBacklog
   /// What waits to be posted, and was not answered, counts as this.
@@ -77,6 +77,10 @@ final class PollingTransport: Transport {
   // MARK: - Transport
 
   var unsentBytes: Int { outbox.byteCount + postedBytes }
+  var progress: (any WriteProgress)? { self }
+  var given: Int { takenBytes + unsentBytes }
+  var taken: Int { takenBytes }
+  var isOver: Bool { phase == .over }
   var isCongested: Bool { post != nil || isPaused }
 
   func send(text: RawSpan) { send(text, isBinary: false) }
@@ -293,7 +297,7 @@ final class PollingTransport: Transport {
     let isRefused = if case .success(let response) = result { response.status == Self.contentTooLarge } else { false }
     // Nothing of it was taken, and the session may go on. Sent apart they show which one is too large.
     let goesAgain = isRefused && outbox.putBack()
-    if goesAgain { requests.notePostsApart() } else { takenBytes += postedBytes }
+    if goesAgain { requests.notePostsApart() } else if Self.isTaken(result) { takenBytes += postedBytes }
     postedBytes = 0
     memory.set(unsentBytes)
     switch result {
@@ -307,6 +311,11 @@ final class PollingTransport: Transport {
     }
     flush()
     checkQuiet()
+  }
+
+  private static func isTaken(_ result: Result<HTTPResponse, UpstreamFailure>) -> Bool {
+    guard case .success(let response) = result else { return false }
+    return PollingRefusal.later(response) == nil
   }
 
   /// RFC 9110 section 15.5.14.

@@ -8,6 +8,7 @@ final class UpgradingTransport: Transport {
   private weak var receiver: (any TransportReceiver)?
   private var upgrade = TransportUpgrade()
   private var polling: PollingTransport?
+  private var written: UpgradeProgress?
   private var webSocket: (any Transport)?
   private var webSocketFacts: TransportFacts?
   private var probeListener: Probe?
@@ -31,6 +32,7 @@ final class UpgradingTransport: Transport {
     let polling = PollingTransport(
       revision: revision, requests: requests, requester: requester, timers: timers, receiver: self)
     self.polling = polling
+    written = UpgradeProgress(polling)
     polling.start()
   }
 
@@ -40,6 +42,7 @@ final class UpgradingTransport: Transport {
   private var carrier: (any Transport)? { polling ?? webSocket }
 
   var unsentBytes: Int { carrier?.unsentBytes ?? 0 }
+  var progress: (any WriteProgress)? { written }
   var isCongested: Bool { carrier?.isCongested ?? false }
   func send(text: RawSpan) { carrier?.send(text: text) }
   func send(binary: RawSpan) { carrier?.send(binary: binary) }
@@ -177,6 +180,7 @@ final class UpgradingTransport: Transport {
   private func switchOver() {
     guard let polling, let webSocket else { return }
     self.polling = nil
+    let (given, taken) = (polling.given, polling.taken)
     let unsent = polling.handOver()
     if isReadingHeld { webSocket.holdReading(true) }
     webSocket.send(text: Self.upgradePacket.span.bytes)
@@ -187,6 +191,7 @@ final class UpgradingTransport: Transport {
         webSocket.send(text: packet.bytes.span.bytes)
       }
     }
+    if let progress = webSocket.progress { written?.switched(to: progress, given: given, taken: taken) }
     if let webSocketFacts { receiver?.transportNoticed(.switched(webSocketFacts)) }
   }
 }
