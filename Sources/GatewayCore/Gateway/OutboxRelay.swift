@@ -417,8 +417,8 @@ final class OutboxRelay {
 
   // MARK: - What is shown
 
-  /// What of one user, or for nil of all, waits in the outbox for a connection. Several connections may have one target:
-  /// durable sends take neither the link of a fleet's holder nor one with credentials that a program gave with a URL,
+  /// What of one user, or for nil of all, waits in the outbox for a connection. Several may have one target: durable
+  /// sends take neither the link of a fleet's holder nor a connection with credentials that a program gave with a URL,
   /// and those of a user take that user's.
   func amount(for connection: Connection, of user: UInt32?) -> OutboxUsage.Amount {
     let specification = connection.specification

@@ -17,8 +17,8 @@ struct UpstreamFigures {
   private(set) var queue = (count: 0, bytes: 0, age: Duration.zero)
   private(set) var outbox = (count: 0, bytes: 0)
 
-  /// One connection more, with what waits for it in the outbox. Of one that is gone only what it has counted is left, and
-  /// of the link of a fleet's holder nothing counts here: it is beside the connection that programs use.
+  /// One connection more, with what waits for it in the outbox. Of one that is gone only what it has counted is left.
+  /// Of the link of a fleet's holder nothing counts here: it is beside the connection that programs use.
   mutating func add(_ connection: Connection, outbox stored: OutboxUsage.Amount) {
     let time = connection.context.time
     let now = time.now

@@ -97,6 +97,8 @@ final class TransportSocket {
     context.loop.timers.cancel(unfinishedTimer)
     // Before the connection closes the descriptor.
     source = nil
+    // Whoever waits for how far it comes is told that it comes no further.
+    output.removeAll()
   }
 
   /// Starts to connect; the owner is not called back from here.

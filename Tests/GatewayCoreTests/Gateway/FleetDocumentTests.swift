@@ -158,7 +158,7 @@ import Testing
     host.upstream.channels.last?.fail(.unreachable)
     fleet.turn(by: .milliseconds(100))
     host.client().call("send", #"{"upstream":"chat","event":"e","delivery":"durable"}"#)
-    fleet.turn(by: .milliseconds(100))
+    fleet.turn(by: .seconds(1))
     func answer(_ method: String) -> JSONValue? {
       HarnessClient.values(host.client(uid: 0).call(method)).last?["result"]
     }

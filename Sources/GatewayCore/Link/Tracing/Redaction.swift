@@ -143,8 +143,7 @@ struct Redaction: Equatable {
   }
 }
 
-/// A text with everything decoded that is an escape in JSON. Within JSON that is only in strings; what is none is decoded
-/// all the same.
+/// A text with everything decoded that is an escape in JSON, also where the text is no JSON.
 private struct UnescapedText {
   /// Most bytes that stand for one: `\u0061` is `a`.
   static let longestEscape = 6
