@@ -537,6 +537,34 @@ async def test_what_only_reached_our_own_buffer_is_not_sent(daemons, chat):
     assert numbers == sorted(numbers) and numbers[-1] == 99
 
 
+@pytest.mark.parametrize("how", ["reload", "order"])
+async def test_what_a_closed_link_still_delivers_is_not_written_again(daemons, chat, how):
+    def configuration(linger):
+        return {"upstream": {"chat": {"url": chat.url, "keep": "always", "linger": linger}}}
+
+    daemon = await daemons(configuration("5s"))
+    client = await daemon.client()
+    await client.call("wait", upstream="chat", state="connected", timeout=10_000)
+    chat.pause()
+    for number in range(16):
+        await durable(client, upstream="chat", event="big", args=[number, "x" * 600_000], compress=False)
+    # The kernel's buffers are full by now, and nobody empties them.
+    await asyncio.sleep(0.1)
+    assert await entries(client, states=["queued"]), "the kernel took 10 MB that nobody reads"
+    if how == "reload":
+        daemon.configure(configuration("6s"))
+        await client.call("reload")
+    else:
+        await client.call("disconnect", upstream="chat")
+        await client.call("reconnect", upstream="chat")
+    chat.resume()
+    await settled(client, 16, "sent")
+    # What the new link has written twice is there before this one.
+    await durable(client, upstream="chat", event="big", args=[16])
+    received = await chat.received(17, "big")
+    assert sorted(one["args"][0] for one in received) == [*range(17)]
+
+
 async def test_a_flood_has_a_pace_after_a_reconnect(daemons, peer):
     await peer.refuse()
     daemon = await daemons({"defaults": {"flush": 100}})
