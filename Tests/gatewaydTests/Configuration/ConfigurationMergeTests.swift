@@ -148,7 +148,7 @@ struct ConfigurationMergeTests {
     let other = """
       [fleet]
       user = "x"
-      redis = ["redis://h"]
+      redis = ["redis://h:6379"]
       [upstream.chat]
       fleet = true
       tls.cert = "/c"
