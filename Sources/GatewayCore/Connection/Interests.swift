@@ -44,11 +44,33 @@ final class Interests {
 
   // MARK: - Holders
 
+  /// What the server is to be asked for, for a subscription with this filter.
+  func wanted(by filter: EventFilter, answers: Bool) -> Set<Interest> {
+    let isAsked = connection.connector.confirmedInterests.include(Interest(.all, answers: answers))
+    return isAsked ? filter.interests(answers: answers) : []
+  }
+
   /// A subscription wants these. Returns what the server has to confirm first; nothing while there is no conversation.
   func hold(_ interests: Set<Interest>) -> Set<Interest> {
     table.hold(interests)
     ask(interests)
     return connection.state == .connected ? table.awaited(interests) : []
+  }
+
+  /// The client of a subscription has other rights, or the server confirms other things than before: what is wanted by
+  /// now is asked for, and no other. No call waits for it, so that the subscription is told of what it is not given.
+  func review(_ subscription: Subscription) {
+    let held = subscription.interests
+    var wanted = wanted(by: subscription.filter, answers: subscription.feed.pointee.answers)
+    guard wanted != held else { return }
+    for interest in wanted.subtracting(held) {
+      guard let problem = connection.connector.problem(with: interest) else { continue }
+      wanted.remove(interest)
+      subscription.note(.interest(interest), refusal: problem.clause, epoch: stream.epoch)
+    }
+    subscription.adopt(wanted)
+    _ = hold(wanted.subtracting(held))
+    giveBack(held.subtracting(wanted))
   }
 
   /// A subscription is gone.

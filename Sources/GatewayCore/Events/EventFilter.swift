@@ -61,6 +61,14 @@ struct EventFilter: Equatable, Sendable {
   /// As a call writes it; nil: every event.
   var events: [String]? { exact.map { $0.map { Glob.escape($0.text) } + globs } }
 
+  /// What a server is to be asked for: it is told of no name that no rule lets the client read.
+  func interests(answers: Bool) -> Set<Interest> {
+    guard let exact else { return [Interest(.all, answers: answers)] }
+    let names = exact.filter { permit.passesAll || permit.passes($0.text) }
+    let patterns = names.map { Interest.Pattern.name($0) } + globs.map { .glob(ExactText($0)) }
+    return Set(patterns.map { Interest($0, answers: answers) })
+  }
+
   /// How many names and globs it has.
   var size: Int { (exact?.count ?? 0) + globs.count }
 

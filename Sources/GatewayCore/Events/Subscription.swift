@@ -9,7 +9,7 @@ final class Subscription {
   let wantsState: Bool
   let policy: SlowPolicy
   /// What it wants of the upstream.
-  let interests: Set<Interest>
+  private(set) var interests: Set<Interest>
   /// What is said to the upstream at every connect, as long as it lives.
   private(set) var enters: [HeldEnter]
   /// What the server refuses of it.
@@ -120,6 +120,12 @@ final class Subscription {
       Backlog.Gap(
         epoch: epoch, range: nil, count: nil, reason: .upstream,
         detail: "the server refuses \(wanted): \(refusal)"))
+  }
+
+  /// It wants these of the upstream from now on. What is not wanted any more is not refused either.
+  func adopt(_ interests: Set<Interest>) {
+    for interest in self.interests where !interests.contains(interest) { refused.remove(.interest(interest)) }
+    self.interests = interests
   }
 
   /// Its client has other rights: it holds only these from now on.

@@ -227,26 +227,23 @@ final class Caller {
     gateway.upstreams.access.allows(verb, at: place, for: identity)
   }
 
-  /// Throws unless it may answer whatever these globs, or every event, would bring: a server that is told which
-  /// events this host answers asks no other program for them.
-  func demandAnsweringGlobs(of filter: EventFilter, on connection: Connection) throws(LocalError) {
-    let permit = try permit(.send, on: connection)
-    guard !permit.passesAll, let first = filter.patterns.first(where: { !permit.covers(glob: $0) }) else { return }
-    throw denied(.send, connection, event: first)
-  }
-
   /// Whether it may do that with that event on a connection.
   func may(_ verb: AccessVerb, _ event: String, on connection: Connection) -> Bool {
     gateway.upstreams.access.allows(verb, event, at: connection.rules, for: identity)
   }
 
   /// Throws unless it may answer what a subscription with this filter brings: what it names it has to have the right to
-  /// send.
+  /// send, and whatever its globs, or every event, would bring where the server is told which events this host answers:
+  /// it asks no other program for them.
   func demandAnswering(_ filter: EventFilter, on connection: Connection) throws(LocalError) {
     let permit = try permit(.send, on: connection)
     guard !permit.passesAll else { return }
     for name in filter.exactNames where !permit.passes(name.text) {
       throw denied(.send, connection, event: name.text)
+    }
+    guard connection.connector.confirmedInterests == .all else { return }
+    for glob in filter.patterns where !permit.covers(glob: glob) {
+      throw denied(.send, connection, event: glob)
     }
   }
 

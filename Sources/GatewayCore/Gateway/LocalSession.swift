@@ -403,6 +403,7 @@ public final class LocalSession {
       do throws(LocalError) {
         connection.stream.adopt(try caller.permit(.subscribe, on: connection), for: subscription)
         if subscription.feed.pointee.answers { try caller.demandAnswering(subscription.filter, on: connection) }
+        connection.interests.review(subscription)
         checkEnters(of: subscription, on: connection)
       } catch {
         return drop(reason: "permission")

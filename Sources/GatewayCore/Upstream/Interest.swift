@@ -20,16 +20,6 @@ struct Interest: Hashable, Sendable, CustomStringConvertible {
     self.answers = answers
   }
 
-  /// The interests of one subscription. `events` as in the call: nil means every event.
-  static func of(events: [String]?, answers: Bool) -> Set<Interest> {
-    guard let events else { return [Interest(.all, answers: answers)] }
-    return Set(
-      events.map { text in
-        Interest(
-          Glob.isPattern(text) ? .glob(ExactText(text)) : .name(ExactText(Glob.unescape(text))), answers: answers)
-      })
-  }
-
   /// Whether it asks for the events of that name.
   func matches(_ name: String) -> Bool {
     switch pattern {

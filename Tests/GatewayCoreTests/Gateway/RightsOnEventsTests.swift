@@ -171,6 +171,67 @@ import Testing
     #expect(channel.answers == ["7 []"])
   }
 
+  // MARK: - A server that sends only what it is asked for
+
+  /// Alice subscribes so, and the server agrees to what it is asked for.
+  private func subscribe(_ params: String, agreeing names: [String] = []) -> HarnessClient {
+    harness.upstream.confirmedInterests = .all
+    let client = harness.client(uid: Self.alice)
+    client.call("subscribe", #"{"upstream":"chat",\#(params)}"#)
+    channel.accept()
+    for name in names { channel.agree(name) }
+    client.read()
+    return client
+  }
+
+  @Test func aServerIsAskedForWhatAReloadLetsASubscriberRead() {
+    let client = subscribe(#""events":["alarm.on","secret"]"#, agreeing: ["alarm.on"])
+    reload(Self.rules(read: ["alarm.*", "secret"]))
+    #expect(channel.asked == ["+alarm.on", "+secret"])
+    channel.agree("secret")
+    channel.emit("secret")
+    #expect(events(client) == ["secret"])
+    reload(Self.rules())
+    #expect(channel.asked == ["+alarm.on", "+secret", "-secret"])
+    client.disconnect()
+    harness.pass(.milliseconds(1))
+    #expect(channel.asked == ["+alarm.on", "+secret", "-secret", "-alarm.on"])
+  }
+
+  @Test func aSubscriberIsToldWhatTheServerRefusesOfWhatAReloadLetsItRead() {
+    let client = subscribe(#""events":["alarm.on","secret"]"#, agreeing: ["alarm.on"])
+    for _ in 1...2 {
+      reload(Self.rules(read: ["alarm.*", "secret"]))
+      channel.refuse("secret")
+      let gaps = client.readValues().filter { $0["method"]?.stringValue == "gap" }
+      #expect(gaps.map { $0["params"]?["reason"]?.stringValue } == ["upstream"])
+      reload(Self.rules())
+    }
+  }
+
+  @Test func aSubscribeThatWaitsIsMadeWithTheRightsOfAReload() {
+    _ = subscribe(#""events":["alarm.on"]"#, agreeing: ["alarm.on"])
+    let client = harness.client(uid: Self.alice)
+    #expect(client.call("subscribe", #"{"upstream":"chat","events":["alarm.off","secret"]}"#).isEmpty)
+    reload(Self.rules(read: ["alarm.*", "secret"]))
+    channel.agree("alarm.off")
+    #expect(client.readValues().first?["result"] != nil)
+    #expect(channel.asked == ["+alarm.on", "+alarm.off", "+secret"])
+  }
+
+  @Test func aProgramThatMayNotAnswerAllThatItsGlobBringsAnyMoreIsLetGo() {
+    reload(Self.rules(send: ["alarm.*"]))
+    let client = subscribe(#""events":["alarm.*"],"answer":true"#)
+    channel.agree(Interest(.glob(ExactText("alarm.*")), answers: true))
+    let waiting = harness.client(uid: Self.alice)
+    #expect(waiting.call("subscribe", #"{"upstream":"chat","events":["alarm.*","alarm.on"],"answer":true}"#).isEmpty)
+    reload(Self.rules(send: ["alarm.on"]))
+    #expect(client.read().last?.contains(#""reason":"permission""#) == true)
+    #expect(Self.error(waiting.read()) == "PermissionDenied")
+    harness.pass(.milliseconds(1))
+    #expect(Set(channel.asked.suffix(2)) == ["-!alarm.on", "-!alarm.*"])
+  }
+
   // MARK: - Sending
 
   @Test func onlyPermittedEventsAreSentAndTheErrorSaysWhatIsMissing() {

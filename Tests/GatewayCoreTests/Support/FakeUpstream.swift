@@ -256,8 +256,10 @@ final class FakeChannel: UpstreamChannel {
   func withdraw(_ ack: UInt64) { owner?.channel(self, withdrew: ack) }
 
   func agree(_ name: String, answers: Bool = false) {
-    owner?.channel(self, answered: Interest(.name(ExactText(name)), answers: answers), nil)
+    agree(Interest(.name(ExactText(name)), answers: answers))
   }
+
+  func agree(_ interest: Interest) { owner?.channel(self, answered: interest, nil) }
 
   func refuse(_ name: String, _ words: String = "no.such.right") {
     let refusal = UpstreamFailure(.refused, "not for you", serverMessage: words)

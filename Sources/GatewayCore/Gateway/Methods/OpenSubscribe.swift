@@ -14,6 +14,8 @@ final class OpenSubscribe: OpenCall {
   private var pastIsKnown = false
   /// On its way through the past; nil where nothing of that is asked for.
   private var walk: ReplayWalk?
+  /// Other rights may hold than those by which the server was asked.
+  private var isOfEarlierRights = false
   /// What it found counts among what waits for the client.
   private var heldBytes = 0
 
@@ -91,6 +93,7 @@ final class OpenSubscribe: OpenCall {
 
   func demandRights(in session: LocalSession) throws(LocalError) {
     let permit = try session.caller.permit(.subscribe, on: target)
+    isOfEarlierRights = true
     if call.options.answer { try session.caller.demandAnswering(filter, on: target) }
     for request in call.enters.flatMap(\.requests) { try session.caller.demand(request, on: target) }
     guard permit != filter.permit else { return }
@@ -220,6 +223,7 @@ final class OpenSubscribe: OpenCall {
     if !call.withheld.isEmpty {
       subscription.restore(call.withheld, behind: call.place, in: target.stream.epoch)
     }
+    if isOfEarlierRights { target.interests.review(subscription) }
   }
 
   /// Ends the `subscribe` calls for an id that wait, because another call for it has come. False if none waits.

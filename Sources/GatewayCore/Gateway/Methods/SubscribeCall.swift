@@ -67,11 +67,7 @@ struct SubscribeCall: LocalCall {
     let connection = try caller.connection(target, need: .subscribe)
     filter.permit = try caller.permit(.subscribe, on: connection)
     if options.answer { try caller.demandAnswering(filter, on: connection) }
-    let confirmed = connection.connector.confirmedInterests
-    // The server is told of nothing that no rule lets the user read, or answer.
-    if confirmed == .all, options.answer { try caller.demandAnsweringGlobs(of: filter, on: connection) }
-    let permitted = events?.filter { Glob.isPattern($0) || filter.permit.passes(Glob.unescape($0)) }
-    let interests = Interest.of(events: permitted, answers: options.answer).filter(confirmed.include)
+    let interests = connection.interests.wanted(by: filter, answers: options.answer)
     for interest in interests {
       if let problem = connection.connector.problem(with: interest) { throw LocalError(problem) }
     }
