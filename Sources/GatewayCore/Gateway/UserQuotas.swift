@@ -42,8 +42,8 @@ final class UserQuotas {
 
   // MARK: - Rates
 
-  /// Counts a send, or says when it may be sent and counts nothing.
-  func take(_ bytes: Int, for user: UInt32, _ quota: Quota) throws(LocalError) {
+  /// Counts sends that go together, or says when they may be sent and counts nothing.
+  func take(_ count: Int = 1, bytes: Int, for user: UInt32, _ quota: Quota) throws(LocalError) {
     guard quota.sends != nil || quota.bytes != nil else { return }
     let now = time.now
     let (sendRate, byteRate) = (quota.sends ?? .max, quota.bytes ?? .max)
@@ -51,7 +51,9 @@ final class UserQuotas {
       rates[user]
       ?? Rates(
         sends: TokenBucket(rate: sendRate, now: now), bytes: TokenBucket(rate: byteRate, now: now), quota: quota)
-    let waits = (own.sends.wait(for: 1, rate: sendRate, now: now), own.bytes.wait(for: bytes, rate: byteRate, now: now))
+    let waits = (
+      own.sends.wait(for: count, rate: sendRate, now: now), own.bytes.wait(for: bytes, rate: byteRate, now: now)
+    )
     own.quota = quota
     defer { rates[user] = own }
     if max(waits.0, waits.1) > .zero {
@@ -59,7 +61,7 @@ final class UserQuotas {
       onRefusal?(user, name)
       throw .rateExceeded(name, rate, after: max(waits.0, waits.1))
     }
-    own.sends.take(1)
+    own.sends.take(count)
     own.bytes.take(bytes)
   }
 

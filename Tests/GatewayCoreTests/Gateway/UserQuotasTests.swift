@@ -55,6 +55,24 @@ import Testing
     exceeds(send(client, large), "bytes", 1_024)
   }
 
+  @Test func aSubscribeThatEntersMoreThanASecondsSendsGoesAfterAQuietSecondAndCostsNothingBefore() {
+    reload { $0.user.sends = 10 }
+    let client = harness.client()
+    let rooms = (1...12).map { #"{"event":"join","args":[\#($0)]}"# }.joined(separator: ",")
+    func subscribe() -> JSONValue? {
+      let answer = HarnessClient.values(client.call("subscribe", #"{"upstream":"chat","enter":[\#(rooms)]}"#)).last
+      return answer?["error"]?["data"]
+    }
+    #expect(send(client) == nil)
+    exceeds(subscribe(), "sends", 10, after: 100)
+    for _ in 1...9 { #expect(send(client) == nil) }
+    harness.pass(.milliseconds(900))
+    exceeds(subscribe(), "sends", 10, after: 100)
+    harness.pass(.milliseconds(100))
+    #expect(subscribe() == nil)
+    exceeds(send(client), "sends", 10, after: 300)
+  }
+
   @Test func whatIsOwedIsNotForgottenWhileAUserIsQuietNorByAnotherGroupsRate() {
     reload {
       $0.user.bytes = 1_024

@@ -49,7 +49,7 @@ struct SendSubmission {
     if call.delivery == .durable { try checkDurable(call, message) }
     let isCounted = gateway.quotas.limitsRates
     let byteCount = isCounted ? message.byteCount : 0
-    if isCounted { try gateway.quotas.take(byteCount, for: peer.uid, caller.quota) }
+    if isCounted { try gateway.quotas.take(bytes: byteCount, for: peer.uid, caller.quota) }
     let number = session.makeCallNumber()
     let command = command(call, consume message, number: number, answered: id != nil)
     if let key = call.key {

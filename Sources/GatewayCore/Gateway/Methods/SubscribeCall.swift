@@ -121,9 +121,9 @@ struct SubscribeCall: LocalCall {
       try connection.enters.checkRoom(for: enters, of: .user(user))
     } catch { throw LocalError(error, nextAttempt: connection.retryIn) }
     guard session.gateway.quotas.limitsRates, !isRestored else { return }
-    for request in enters.flatMap(\.requests) {
-      try session.gateway.quotas.take(request.message.byteCount, for: user, caller.quota)
-    }
+    let requests = enters.flatMap(\.requests)
+    let size = requests.reduce(0) { $0 + $1.message.byteCount }
+    try session.gateway.quotas.take(requests.count, bytes: size, for: user, caller.quota)
   }
 
   /// Room for its filter, and what is said for it, in this user's share, beside all but what has the id of the
