@@ -337,28 +337,34 @@ extension LocalError {
     }
   }
 
-  init(_ problems: ConfigurationProblems) {
-    let first = problems.all.first.map { " First: \($0)" } ?? ""
+  /// `lineLimit`: how long the line of the answer may be.
+  init(_ problems: ConfigurationProblems, lineLimit: Int) {
+    let first = problems.all.first.map { " First: \($0)".shortened(to: lineLimit / 16) } ?? ""
+    // A quarter of the line and what every line may have are for everything else.
+    let (list, leftOut) = problems.list("mistakes", within: lineLimit - lineLimit / 4 - 1_024)
     self.init(
       .invalidParams,
-      "The new configuration has \(problems.all.count) problem(s); the old one stays in force.\(first)",
-      [.init("problems", .raw(ConfigurationProblem.list(problems.all)))])
+      "The new configuration has \(problems.count) problem(s); the old one stays in force.\(first)",
+      [.init("problems", .raw(list))] + (leftOut > 0 ? [.init("left_out", .integer(leftOut))] : []))
   }
 }
 
-extension ConfigurationProblem {
-  /// A JSON array with the file, line and message of each.
-  static func list(_ problems: [ConfigurationProblem]) -> [UInt8] {
-    var list = JSONWriter()
-    list.beginArray()
-    for problem in problems {
-      list.object {
+extension ConfigurationProblems {
+  /// A JSON array with the file, line and message of as many as fit into so many bytes, and behind them how many of what
+  /// they are did not; and how many did not.
+  func list(_ what: String, within limit: Int) -> (json: [UInt8], leftOut: Int) {
+    func write(_ problem: ConfigurationProblem, _ out: inout JSONWriter) {
+      out.object {
         $0.member("file", problem.file)
         $0.member("line", problem.line)
         $0.member("message", problem.message)
       }
     }
+    var list = JSONWriter()
+    list.beginArray()
+    let leftOut = list.values(listed, within: limit, write) + self.leftOut
+    if leftOut > 0 { write(.rest(leftOut, what, of: all.last?.file ?? ""), &list) }
     list.endArray()
-    return list.bytes
+    return (list.bytes, leftOut)
   }
 }

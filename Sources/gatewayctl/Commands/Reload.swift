@@ -16,7 +16,8 @@ enum ReloadCommand: Subcommand {
     case .success(let result):
       let names = RawJSONObject(result)?.elements("changed") ?? []
       let changed = names.compactMap { try? JSONValue.parse($0.span.bytes).stringValue }
-      let what = changed.isEmpty ? "nothing changed" : "changed: \(changed.joined(separator: ", "))"
+      let leftOut = RawJSONObject(result)?["left_out"].map { " and \(String(decoding: $0, as: UTF8.self)) more" } ?? ""
+      let what = changed.isEmpty ? "nothing changed" : "changed: \(changed.joined(separator: ", "))\(leftOut)"
       let takesLinks = RawJSONObject(result)?["takes_links"] == Array("true".utf8)
       let links = takesLinks ? "; this host takes links of its fleet again" : ""
       try context.confirm(result, "the configuration was read again; \(what)\(links)")
@@ -44,7 +45,9 @@ enum ReloadCommand: Subcommand {
     let problems = error.data["problems"]?.elements ?? []
     for problem in problems { diagnostics.error(describe(problem)) }
     guard !problems.isEmpty else { return Failure(.configurationInvalid, error.message) }
-    let count = problems.count == 1 ? "a mistake" : "\(problems.count) mistakes"
+    // The last one stands for those that are left out.
+    let total = problems.count + (error.data["left_out"]?.integerValue.map { $0 - 1 } ?? 0)
+    let count = total == 1 ? "a mistake" : "\(total) mistakes"
     return Failure(
       .configurationInvalid, "the configuration has \(count); correct it, the old one stays in force until then")
   }

@@ -160,6 +160,7 @@ final class FakeUsers: UserDirectory {
 /// Hands out what the test prepared.
 final class FakeLoader: ConfigurationLoader {
   var next: Result<Configuration, ConfigurationProblems> = .success(Configuration())
+  var warnings: [ConfigurationProblem] = []
   func load() -> Result<Configuration, ConfigurationProblems> { next }
 }
 

@@ -264,6 +264,15 @@ import Testing
         data: #","problems":[{"file":"/etc/a.toml","line":0,"message":"does not exist"}]"#)
     }
     #expect(missing.errors.hasPrefix("gatewayctl: /etc/a.toml: does not exist\n"), "\(missing)")
+    let many = try run(["reload"]) { client in
+      client.fail(
+        try client.call("reload"), .invalidParams, "The new configuration has 10 problems.",
+        data:
+          #","problems":[{"file":"/etc/a.toml","line":3,"message":"one"},{"file":"/etc/a.toml","line":0,"message":"9 more mistakes are not listed"}],"left_out":9"#
+      )
+    }
+    #expect(many.errors.contains("/etc/a.toml: 9 more mistakes are not listed\n"), "\(many)")
+    #expect(many.errors.contains("the configuration has 10 mistakes; "), "\(many)")
     let good = try run(["reload"]) { $0.reply(try $0.call("reload"), #"{"changed":["log"]}"#) }
     #expect(good == .init(status: 0, output: #"{"changed":["log"]}"# + "\n", errors: ""))
     let back = try run(["reload"]) { $0.reply(try $0.call("reload"), #"{"changed":["[fleet]"]}"#) }

@@ -45,7 +45,8 @@ public struct ConfigurationBuilder {
       ($0.element.file, $0.offset) < ($1.element.file, $1.offset)
     }
     guard problems.isEmpty else {
-      return .failure(ConfigurationProblems(problems.map(\.element.problem) + notes.rest))
+      return .failure(
+        ConfigurationProblems(problems.map(\.element.problem), leftOut: notes.leftOut, of: files.last ?? ""))
     }
     warnings.problems.forEach { warn($0.problem) }
     return .success(configuration)

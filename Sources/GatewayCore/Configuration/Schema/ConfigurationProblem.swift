@@ -16,6 +16,11 @@ public struct ConfigurationProblem: Error, Equatable, Sendable, CustomStringConv
     self.message = message
   }
 
+  /// In the place of those that are not listed.
+  static func rest(_ count: Int, _ what: String, of file: String) -> ConfigurationProblem {
+    ConfigurationProblem(file: file, line: 0, message: "\(count) more \(what) are not listed")
+  }
+
   /// `FILE:LINE: MESSAGE`, or `FILE: MESSAGE`: one line, whatever stands in the file's name and in names that it holds.
   public var description: String {
     (line > 0 ? "\(file):\(line): \(message)" : "\(file): \(message)").escapingControls()
@@ -25,9 +30,23 @@ public struct ConfigurationProblem: Error, Equatable, Sendable, CustomStringConv
 /// Everything that is wrong with a configuration; never empty when it stands for a failure.
 public struct ConfigurationProblems: Error, Equatable, Sendable, CustomStringConvertible {
   /// In the order of the files, and in the order of the lines within a file.
-  public var all: [ConfigurationProblem]
+  let listed: [ConfigurationProblem]
+  /// How many more there are.
+  let leftOut: Int
+  /// The last of the files; empty where all are listed.
+  private let file: String
 
-  init(_ all: [ConfigurationProblem]) { self.all = all }
+  init(_ listed: [ConfigurationProblem], leftOut: Int = 0, of file: String = "") {
+    self.listed = listed
+    self.leftOut = leftOut
+    self.file = leftOut > 0 ? file : ""
+  }
+
+  /// How many there are.
+  var count: Int { listed.count + leftOut }
+
+  /// Those that are listed, and then how many are not.
+  public var all: [ConfigurationProblem] { listed + (leftOut > 0 ? [.rest(leftOut, "mistakes", of: file)] : []) }
 
   /// One line per problem, without a line end after the last.
   public var description: String { all.map(\.description).joined(separator: "\n") }
@@ -40,7 +59,7 @@ final class ProblemNotes {
   private let isComplete: Bool
   private var notes: [(place: Place, message: String)] = []
   /// Those that were noted and are not reported.
-  private var leftOut = 0
+  private(set) var leftOut = 0
 
   /// More at once are of no help, and a file with nothing but mistakes must not cost more than another one.
   private static let limit = 200
@@ -71,12 +90,6 @@ final class ProblemNotes {
       let subject = finding.member.map { "\(name).\($0)" } ?? name
       note("\(subject) \(finding.predicate)", at: Place(file: file, position: finding.position))
     }
-  }
-
-  /// How many more there are than are reported; nothing where all are.
-  var rest: [ConfigurationProblem] {
-    guard leftOut > 0, let file = files.last else { return [] }
-    return [ConfigurationProblem(file: file, line: 0, message: "\(leftOut) more mistakes are not listed")]
   }
 
   /// In the order of files and lines; what stands at the same place stays in the order in which it was noted.
