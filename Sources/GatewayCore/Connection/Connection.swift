@@ -325,8 +325,9 @@ final class Connection {
 
   /// New limits of a changed configuration.
   func adopt(_ limits: Limits) {
+    guard limits != context.limits else { return }
     context.limits = limits
-    stream.adopt(lineLimit: limits.line)
+    stream.adopt(limits)
     delivery.adopt(limits)
   }
 

@@ -279,8 +279,11 @@ final class EventStream {
     tellAll(.lostContinuity(epoch: epoch, after: sequence))
   }
 
-  /// Takes another `limits.line`.
-  func adopt(lineLimit: Int) { self.lineLimit = lineLimit }
+  /// Takes other limits, and so do its subscriptions.
+  func adopt(_ limits: Limits) {
+    lineLimit = limits.line
+    for subscription in subscriptions { subscription.adopt(limits) }
+  }
 
   /// New bounds of a changed configuration.
   func adopt(_ settings: HistorySettings) {

@@ -17,8 +17,11 @@ final class Subscription {
   private(set) var feed: SubscriptionFeed.Pointer
 
   private let outputs: ClientOutputs
-  private let queueLimit: Int
-  private let limits: Limits
+  /// What the client asked for; nil: as many events as may wait.
+  private let askedQueue: Int?
+  private var queueLimit = 0
+  /// In bytes.
+  private var queueSizeLimit = 0
   private var backlog = Backlog()
   /// Nil: no credit is counted.
   private(set) var credit: Int?
@@ -58,23 +61,29 @@ final class Subscription {
     wantsState = options.state
     policy = options.onSlow
     credit = options.credit
-    queueLimit = min(options.queue ?? limits.subscriptionQueue, limits.subscriptionQueue)
+    askedQueue = options.queue
     self.interests = interests
     self.enters = enters
     self.outputs = outputs
-    self.limits = limits
     feed = .allocate(capacity: 1)
     feed.initialize(
       to: SubscriptionFeed(
         output: output, head: outputs.heads.take(id), answers: options.answer,
         subscription: .passUnretained(self)))
     feed.pointee.flows = options.credit == nil
+    adopt(limits)
   }
 
   deinit {
     outputs.heads.giveBack(feed.pointee.head)
     feed.deinitialize(count: 1)
     feed.deallocate()
+  }
+
+  /// These hold from now on. What waits already stays until something new comes.
+  func adopt(_ limits: Limits) {
+    queueLimit = min(askedQueue ?? limits.subscriptionQueue, limits.subscriptionQueue)
+    queueSizeLimit = limits.subscriptionQueueBytes
   }
 
   /// Events and bytes waiting here.
@@ -334,7 +343,7 @@ final class Subscription {
   /// As its call asked for it, with the credit that is left.
   var options: SubscriptionOptions {
     SubscriptionOptions(
-      state: wantsState, answer: feed.pointee.answers, queue: queueLimit, onSlow: policy,
+      state: wantsState, answer: feed.pointee.answers, queue: askedQueue, onSlow: policy,
       credit: credit.map { min($0, Self.creditLimit) })
   }
 
@@ -381,7 +390,7 @@ final class Subscription {
   }
 
   private func hasQueueRoom(for bytes: Int) -> Bool {
-    guard backlog.byteCount - backlog.replayed.bytes + bytes <= limits.subscriptionQueueBytes else { return false }
+    guard backlog.byteCount - backlog.replayed.bytes + bytes <= queueSizeLimit else { return false }
     return clientHasRoom?(bytes) ?? true
   }
 

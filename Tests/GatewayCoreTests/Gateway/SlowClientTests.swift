@@ -37,6 +37,32 @@ import Testing
     #expect(digest(client.read()) == ["event 7"])
   }
 
+  @Test func aReloadChangesHowManyEventsMayWaitInASubscription() {
+    let harness = GatewayHarness { $0.limits.subscriptionQueue = 2 }
+    let (client, modest) = (harness.client(), harness.client())
+    client.call("subscribe", #"{"upstream":"chat","events":["e"]}"#)
+    modest.call("subscribe", #"{"upstream":"chat","events":["e"],"queue":2}"#)
+    harness.upstream.channel.accept()
+    client.read()
+    modest.read()
+    harness.reload { $0.limits.subscriptionQueue = 4 }
+    for _ in 1...6 { harness.upstream.channel.emit("e", Self.big) }
+    #expect(digest(client.read()) == ["event 1", "gap 2-2 x1 slow_consumer"] + (3...6).map { "event \($0)" })
+    #expect(digest(modest.read()) == ["event 1", "gap 2-4 x3 slow_consumer", "event 5", "event 6"])
+    harness.reload { $0.limits.subscriptionQueue = 1 }
+    for _ in 7...9 { harness.upstream.channel.emit("e", Self.big) }
+    #expect(digest(client.read()) == ["event 7", "gap 8-8 x1 slow_consumer", "event 9"])
+    #expect(digest(modest.read()) == ["event 7", "gap 8-8 x1 slow_consumer", "event 9"])
+  }
+
+  @Test func aReloadChangesHowManyBytesMayWaitInASubscription() {
+    let (harness, client) = harness(policy: "drop_oldest", queue: 10)
+    client.read()
+    harness.reload { $0.limits.subscriptionQueueBytes = 2 * Self.big.utf8.count }
+    for _ in 1...4 { harness.upstream.channel.emit("e", Self.big) }
+    #expect(digest(client.read()) == ["event 1", "gap 2-3 x2 slow_consumer", "event 4"])
+  }
+
   @Test func aLongQueueMovesUpAPortionAtATime() throws {
     let (harness, client) = harness(policy: "drop_oldest", queue: 100_000)
     for _ in 1...10_000 { harness.upstream.channel.emit("e") }
