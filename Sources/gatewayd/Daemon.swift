@@ -246,7 +246,8 @@ extension Daemon {
       refusal = problems.first
       announceReady()
     case .clientAttached, .clientDetached, .clientDropped, .quotaExceeded, .connectionMoved, .connectionReleased,
-      .sendFailed, .interestRefused, .stopping, .sendsKept, .outbox, .outboxWarning, .history, .fleetNameTaken,
+      .sendFailed, .interestRefused, .reloadIgnored, .stopping, .sendsKept, .outbox, .outboxWarning, .history,
+      .fleetNameTaken,
       .fleetNameRegained, .fleetLeaveOrdered, .fleetLeaveFailed, .fleet, .internalError:
       status.changed()
     }

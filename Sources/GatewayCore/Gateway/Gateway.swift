@@ -245,12 +245,24 @@ public final class Gateway {
 
   // MARK: - Configuration
 
-  /// Reads the configuration again: all or nothing. Returns the names of the upstreams and sections that changed.
-  public func reload() -> Result<[String], ConfigurationProblems> {
+  /// Why a configuration was not taken.
+  public enum ReloadFailure: Error, Equatable {
+    /// It was not read: what would change is on its way out.
+    case draining
+    case invalid(ConfigurationProblems)
+  }
+
+  /// Reads the configuration again: all or nothing, and nothing new while the gateway drains. Returns the names of the
+  /// upstreams and sections that changed.
+  public func reload() -> Result<[String], ReloadFailure> {
+    if isDraining {
+      note(.reloadIgnored)
+      return .failure(.draining)
+    }
     switch seams.loader.load() {
     case .failure(let problems):
       note(.reloadRefused(problems.all))
-      return .failure(problems)
+      return .failure(.invalid(problems))
     case .success(let fresh):
       let change = ConfigurationChange(from: configuration, to: fresh, startedWith: startSettings)
       apply(fresh, change)

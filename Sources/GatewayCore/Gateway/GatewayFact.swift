@@ -13,6 +13,8 @@ public enum GatewayFact: Equatable, Sendable {
   case interestRefused(ConnectionFact, interest: String, detail: String)
   case reloaded(ConfigurationChange)
   case reloadRefused([ConfigurationProblem])
+  /// The configuration was not read again, because the gateway takes nothing new any more.
+  case reloadIgnored
   case stopping(reason: String)
   /// So many sends without an outcome are in the outbox when the daemon ends; never zero.
   case sendsKept(Int)

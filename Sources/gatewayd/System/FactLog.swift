@@ -24,6 +24,7 @@ enum FactLog {
       [record(.interestRefused, connection, [.interest: interest, .detail: detail])]
     case .reloaded(let change): reloaded(change)
     case .reloadRefused(let problems): problems.map(refused)
+    case .reloadIgnored: [LogRecord(.reloadIgnored)]
     case .stopping(let reason): [LogRecord(.stopping, [.reason: reason])]
     case .sendsKept(let count): [LogRecord(.sendsKept, [.sends: String(count)])]
     case .outbox(let problem?):

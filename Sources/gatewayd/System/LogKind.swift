@@ -6,7 +6,8 @@ enum LogKind: CaseIterable, Hashable, Sendable {
   case started, stopping, sendsKept
   case connectionUp, connectionDown, connectionAttempt, connectionReleased
   case clientAttached, clientDetached, clientDropped, quotaExceeded, sendFailed, interestRefused
-  case configurationReloaded, configurationRefused, configurationWarning, restartNeeded, secretIsPublic
+  case configurationReloaded, configurationRefused, configurationWarning, restartNeeded, reloadIgnored
+  case secretIsPublic
   case outboxUnavailable, outboxRepaired, outboxFailing, outboxWorking, outboxUntidy, outboxTidy
   case historyFailing, historyWorking, historySetAside
   case fleetReached, fleetEndangered, fleetMissed, fleetRefused, fleetAccepted, fleetRemoved, fleetUnkept, fleetTook
@@ -35,6 +36,7 @@ enum LogKind: CaseIterable, Hashable, Sendable {
     case .configurationRefused: "configuration refused, the old one stays in force"
     case .configurationWarning: "configuration"
     case .restartNeeded: "some changes of the configuration wait for a restart"
+    case .reloadIgnored: "configuration not read again, the daemon takes nothing new until it is started again"
     case .outboxUnavailable: "no outbox: durable sends fail"
     case .outboxRepaired: "set a damaged outbox aside"
     case .outboxFailing: "the outbox cannot write: durable sends fail"
@@ -82,7 +84,7 @@ enum LogKind: CaseIterable, Hashable, Sendable {
     case .outboxUnavailable, .outboxRepaired, .outboxUntidy, .historySetAside, .connectionDown, .clientDropped,
       .quotaExceeded,
       .sendFailed, .interestRefused,
-      .configurationWarning, .restartNeeded, .secretIsPublic, .socketIgnored, .networkUnwatched,
+      .configurationWarning, .restartNeeded, .reloadIgnored, .secretIsPublic, .socketIgnored, .networkUnwatched,
       .suspendUnwatched, .handoverFailed, .fleetNameTaken, .fleetEndangered, .fleetMissed, .fleetRefused,
       .fleetRemoved, .fleetUnkept, .fleetLeaveFailed:
       .warning
@@ -115,6 +117,7 @@ enum LogKind: CaseIterable, Hashable, Sendable {
     case .configurationRefused: "4d3d72159eb747339aab0681ed612aec"
     case .configurationWarning: "f9b90dd28fcd46399ff8cb56e0554b5a"
     case .restartNeeded: "9d41d3923c64414a95004ccc6049f933"
+    case .reloadIgnored: "a35af824bf9f4d5fa611edbe84259625"
     case .outboxUnavailable: "04594169b70544e69f859f72b36732af"
     case .outboxRepaired: "178dc1a3e2c84150b8e5239834d1b9e6"
     case .outboxFailing: "2bde9d3997fe412d810ac53c1561248c"

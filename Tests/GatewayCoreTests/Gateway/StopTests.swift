@@ -43,6 +43,22 @@ import Testing
     #expect(answers.last?["result"]?["left"]?.integerValue == 0)
   }
 
+  @Test(arguments: [false, true]) func aGatewayThatDrainsOrStopsTakesNoOtherConfiguration(_ stops: Bool) {
+    if stops {
+      harness.gateway.stop(reason: "test") {}
+    } else {
+      harness.client(uid: 0).call("drain", #"{"timeout":4000}"#)
+    }
+    let connections = harness.gateway.upstreams.pool.all.count
+    harness.reload {
+      $0.upstreams["new"] = $0.upstreams["chat"]
+      $0.upstreams["new"]?.settings.keep = .always
+    }
+    #expect(harness.gateway.configuration.upstreams["new"] == nil)
+    #expect(harness.gateway.upstreams.pool.all.count == connections)
+    #expect(harness.facts.contains { if case .reloadIgnored = $0 { true } else { false } })
+  }
+
   @Test func aStopWithoutTimeGivesNoLastChance() {
     harness.reload { $0.limits.stop = .zero }
     var isOver = false

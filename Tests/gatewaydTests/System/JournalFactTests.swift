@@ -156,6 +156,13 @@ struct JournalFactTests {
       lines(.reloaded(ConfigurationChange(from: old, to: new))) == ["notice configuration reloaded changed=socket"])
   }
 
+  @Test func aReloadThatIsNotDoneIsToldWithItsReason() {
+    #expect(
+      lines(.reloadIgnored) == [
+        "warning configuration not read again, the daemon takes nothing new until it is started again"
+      ])
+  }
+
   @Test func everyProblemOfARefusedConfigurationIsToldWithItsPlace() {
     let problems = [3, 9].map { ConfigurationProblem(file: "/c.toml", line: $0, message: "no such setting") }
     #expect(

@@ -17,12 +17,12 @@ struct ReloadCall: LocalCall {
   func perform(in session: LocalSession, _ id: RequestID?) throws(LocalError) {
     try session.caller.demandAdministrator()
     let gateway = session.gateway
-    if gateway.isDraining { throw .draining }
     let hadLeft = gateway.upstreams.fleet?.leaves == true
     switch gateway.reload() {
     case .success(let changed):
       session.reply(id) { Self.write(changed, takesLinks: hadLeft, of: gateway, into: &$0) }
-    case .failure(let problems): throw LocalError(problems, lineLimit: gateway.configuration.limits.line)
+    case .failure(.draining): throw .draining
+    case .failure(.invalid(let problems)): throw LocalError(problems, lineLimit: gateway.configuration.limits.line)
     }
   }
 
