@@ -38,7 +38,6 @@ extension OpenCall {
   func continuation(at now: MonotonicInstant) -> CallContinuation? { nil }
   func cancel(in session: LocalSession) {}
   var cancelCost: Int { 1 }
-  func demandRights(in session: LocalSession) throws(LocalError) {}
 }
 
 /// The calls of one local client that are not answered yet, by number, and by the id that the client gave them.

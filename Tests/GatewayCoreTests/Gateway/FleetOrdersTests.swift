@@ -38,6 +38,16 @@ import Testing
     #expect(order("a", "reconnect") == "The connection is connected already.")
   }
 
+  @Test func anOrderThatIsNotDoneYetFailsForAProgramThatLosesItsRight() throws {
+    fleet.startTwo()
+    let host = try #require(fleet.hosts["a"])
+    host.reload { $0.access = [AccessRule(subject: .user(1_000), upstreams: [], allow: [.admin, .status])] }
+    let program = host.client(uid: 1_000)
+    #expect(program.call("fleet.leave").isEmpty)
+    host.reload { $0.access = [] }
+    #expect(program.readValues().last?["error"]?["data"]?["type"]?.stringValue == "PermissionDenied")
+  }
+
   @Test func disconnectClosesTheLinkUntilReconnect() {
     fleet.keep = .onDemand
     fleet.start("a")

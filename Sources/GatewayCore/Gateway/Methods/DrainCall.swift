@@ -39,5 +39,7 @@ private final class OpenDrain: OpenCall {
 
   var outlivesStop: Bool { true }
 
+  func demandRights(in session: LocalSession) throws(LocalError) { try session.caller.demandAdministrator() }
+
   func cancel(in session: LocalSession) { isCancelled = true }
 }

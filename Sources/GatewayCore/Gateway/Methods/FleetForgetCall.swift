@@ -22,7 +22,12 @@ struct FleetForgetCall: LocalCall {
     try session.caller.demandAdministrator()
     let forgetting = FleetForgetting(host, in: try session.caller.fleet())
     let number = session.makeCallNumber()
-    session.open(OpenFleetCall(id) { forgetting.cancel() }, number: number)
+    let open = OpenFleetCall(id) {
+      forgetting.cancel()
+    } demand: { caller throws(LocalError) in
+      try caller.demandAdministrator()
+    }
+    session.open(open, number: number)
     forgetting.start { [weak session, host] result in
       guard let session else { return }
       switch result {

@@ -21,7 +21,7 @@ struct FleetLeaveCall: LocalCall {
     try session.caller.demandAdministrator()
     let fleet = try session.caller.fleet()
     let number = session.makeCallNumber()
-    session.open(OpenFleetCall(id), number: number)
+    session.open(OpenFleetCall(id) { caller throws(LocalError) in try caller.demandAdministrator() }, number: number)
     let client = session.fact
     session.gateway.note(.fleetLeaveOrdered(client))
     // The client may be gone by then.

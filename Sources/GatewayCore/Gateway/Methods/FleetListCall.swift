@@ -10,7 +10,7 @@ struct FleetListCall: LocalCall {
     guard let id else { return }
     try session.checkOpenCalls()
     let number = session.makeCallNumber()
-    session.open(OpenFleetCall(id), number: number)
+    session.open(OpenFleetCall(id) { caller throws(LocalError) in try caller.demandStatus() }, number: number)
     // What is shown is as it is now, where Redis says so.
     fleet.refresh { [weak session] in
       guard let session, session.close(number) != nil else { return }
@@ -30,14 +30,21 @@ extension FleetListCall {
 /// A call that waits for the fleet's server.
 final class OpenFleetCall: OpenCall {
   let requestID: RequestID?
+  private let demand: (Caller) throws(LocalError) -> Void
   private let onCancel: () -> Void
 
-  init(_ id: RequestID?, onCancel: @escaping () -> Void = {}) {
+  /// `demand`: throws where the caller has not the right to it.
+  init(
+    _ id: RequestID?, onCancel: @escaping () -> Void = {}, demand: @escaping (Caller) throws(LocalError) -> Void
+  ) {
     requestID = id
+    self.demand = demand
     self.onCancel = onCancel
   }
 
   func cancel(in session: LocalSession) { onCancel() }
+
+  func demandRights(in session: LocalSession) throws(LocalError) { try demand(session.caller) }
 }
 
 extension Caller {

@@ -33,7 +33,12 @@ struct FleetMoveCall: LocalCall {
     }
     let moving = FleetMoving(link, to: host)
     let number = session.makeCallNumber()
-    session.open(OpenFleetCall(id) { moving.cancel() }, number: number)
+    let open = OpenFleetCall(id) {
+      moving.cancel()
+    } demand: { [target] caller throws(LocalError) in
+      _ = try caller.specification(target, need: .admin)
+    }
+    session.open(open, number: number)
     moving.start { [weak session, host] result in
       guard let session else { return }
       switch result {

@@ -128,4 +128,7 @@ private final class OpenOutboxWork: OpenCall {
   init(_ id: RequestID?) { requestID = id }
 
   var outlivesStop: Bool { true }
+
+  /// What its caller may not do any more is left out of what it does.
+  func demandRights(in session: LocalSession) {}
 }

@@ -30,6 +30,9 @@ final class RepeatedSend: OpenCall {
     session.gateway.relay.repeats.add(for: first) { [weak repeated] in repeated?.goOn() }
   }
 
+  /// They are looked at when the send is made once more.
+  func demandRights(in session: LocalSession) {}
+
   private func end(_ error: LocalError) {
     timer = nil
     session?.end(number, error)
