@@ -57,8 +57,8 @@ final class Interests {
     return connection.state == .connected ? table.awaited(interests) : []
   }
 
-  /// The client of a subscription has other rights, or the server confirms other things than before: what is wanted by
-  /// now is asked for, and no other. No call waits for it, so that the subscription is told of what it is not given.
+  /// The client of a subscription has other rights than before: what is wanted by now is asked for, and no other. No call
+  /// waits for it, so that the subscription is told of what it is not given.
   func review(_ subscription: Subscription) {
     let held = subscription.interests
     var wanted = wanted(by: subscription.filter, answers: subscription.feed.pointee.answers)

@@ -401,9 +401,11 @@ public final class LocalSession {
     for held in subscriptions.all {
       let (subscription, connection) = (held.subscription, held.connection)
       do throws(LocalError) {
-        connection.stream.adopt(try caller.permit(.subscribe, on: connection), for: subscription)
+        let permit = try caller.permit(.subscribe, on: connection)
+        let isChanged = permit != subscription.filter.permit
+        connection.stream.adopt(permit, for: subscription)
         if subscription.feed.pointee.answers { try caller.demandAnswering(subscription.filter, on: connection) }
-        connection.interests.review(subscription)
+        if isChanged { connection.interests.review(subscription) }
         checkEnters(of: subscription, on: connection)
       } catch {
         return drop(reason: "permission")

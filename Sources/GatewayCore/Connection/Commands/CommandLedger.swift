@@ -92,15 +92,25 @@ struct CommandLedger {
   private(set) var handedOver: [Command] = []
   /// The timer at which it is looked whether the kernel has.
   var handOverLook: Timers.ID?
-  /// How far the link comes that all of these were written to, where it was closed and may still write them. Until that is
-  /// known nothing else flows.
-  private(set) var leaving: (any WriteProgress)?
+  /// The link that all of these were written to, where it was closed and may still write them.
+  struct Leaving {
+    /// How far it comes.
+    let progress: any WriteProgress
+    /// It is waited for no longer.
+    let until: MonotonicInstant
 
-  /// The link is closed, and may still write what was handed over.
-  mutating func beginLeaving(by progress: any WriteProgress) {
+    func isOver(at now: MonotonicInstant) -> Bool { progress.isOver || now >= until }
+  }
+
+  /// Until it is known how far it comes nothing else flows.
+  private(set) var leaving: Leaving?
+
+  /// The link is closed, and may still write what was handed over. A link that others share goes on, and its server may
+  /// take nothing for long.
+  mutating func beginLeaving(by progress: any WriteProgress, until: MonotonicInstant) {
     // What an earlier link may still write is all there is then.
     guard leaving == nil, !handedOver.isEmpty else { return }
-    leaving = progress
+    leaving = Leaving(progress: progress, until: until)
     trial = nil
   }
 

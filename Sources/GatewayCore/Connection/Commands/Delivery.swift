@@ -93,10 +93,13 @@ final class Delivery {
     drainQueue()
   }
 
+  /// Longer than any link needs for its goodbye.
+  private static let leavingLimit: Duration = .seconds(3)
+
   /// The gateway is about to close the link itself. The kernel takes the rest of what the link has after that, or it does
   /// not: what it takes was sent, and the next link must not carry it again.
   func linkCloses() {
-    if let progress { commands.beginLeaving(by: progress) }
+    if let progress { commands.beginLeaving(by: progress, until: context.time.now + Self.leavingLimit) }
     linkEnded()
   }
 
@@ -184,6 +187,8 @@ final class Delivery {
     }
     guard let channel else { return now ? .dropped : try enqueue(command) }
     if now, channel.isCongested { return .dropped }
+    // A fleet numbers what it is handed, and what an earlier link may still write stands there by its bytes.
+    if now, commands.leaving != nil, channel.confirmations != nil { return .dropped }
     if channel.holdsCommands {
       guard !command.noQueue else { throw .down(UpstreamFailure(.fleet, "the fleet takes nothing more for now")) }
       let submission = try enqueue(command)
@@ -266,7 +271,7 @@ final class Delivery {
       say(command, ack: nil, to: channel)
       let confirmations = channel.confirmations
       guard command.isStored || confirmations != nil else { return settle(command, .written) }
-      return handOver(command, number: confirmations?.written ?? UInt64(progress?.given ?? 0))
+      return handOver(command, number: confirmations?.written ?? UInt64(clamping: progress?.given ?? 0))
     }
     guard command.retry == nil else { return tryOut(command, on: channel) }
     let now = noteWrite(of: command, to: channel)
@@ -327,11 +332,11 @@ final class Delivery {
   /// What a closed link has written by now was sent. When it writes nothing more, the rest queues again.
   private func settleLeaving() {
     for command in takeSent() { settle(command, .written) }
-    guard commands.handedOver.isEmpty || commands.leaving?.isOver == true else { return }
+    guard commands.handedOver.isEmpty || commands.leaving?.isOver(at: context.time.now) == true else { return }
     let left = commands.endLeaving()
+    checkQueuedAgain()
     guard !left.isEmpty else { return }
     armExpiry()
-    checkQueuedAgain()
     reportReturned(left)
   }
 
@@ -350,7 +355,7 @@ final class Delivery {
   }
 
   private func takeSent() -> [Command] {
-    if let leaving = commands.leaving { return commands.takeHandedOver(upTo: UInt64(leaving.taken)) }
+    if let leaving = commands.leaving { return commands.takeHandedOver(upTo: UInt64(clamping: leaving.progress.taken)) }
     guard let channel else { return [] }
     if let confirmations = channel.confirmations { return commands.takeHandedOver(upTo: confirmations.confirmed) }
     return channel.unsentBytes == 0 ? commands.takeHandedOver() : []

@@ -263,6 +263,18 @@ import Testing
     #expect(states() == ["a sent", "b sent"])
   }
 
+  /// Other namespaces keep it, and its server takes nothing.
+  @Test func nothingWaitsLongForALinkThatOthersShareAndThatDoesNotMoveOn() {
+    let progress = sendIntoAStalledLink("a", "b")
+    renewLink()
+    send("c", id: 9, durable: false)
+    harness.pass(.milliseconds(2_900))
+    #expect(written.isEmpty)
+    harness.pass(.milliseconds(200))
+    #expect(written == ["a []", "b []", "c []"])
+    #expect(states() == ["a sent", "b sent"] && !progress.isOver)
+  }
+
   @Test func aSecondLinkThatIsClosedMeanwhileHasWrittenNothing() {
     let progress = sendIntoAStalledLink("a")
     harness.client(uid: 0).call("disconnect", #"{"upstream":"chat"}"#)
