@@ -1,6 +1,9 @@
 """Ways to a server: several URLs, redirects, both families of addresses, a deadline for every phase, Retry-After."""
 
 import asyncio
+import contextlib
+import errno
+import socket
 import time
 
 import pytest
@@ -172,16 +175,33 @@ async def test_the_target_of_a_redirect_is_forgotten_with_the_link(daemons, chat
 # Addresses
 
 class OneFamily(ScriptedUpstream):
-    """Listens on one family's loopback address alone."""
+    """Listens on one family's loopback address alone. The port of the other one is taken and refuses: nobody else gets it."""
 
     def __init__(self, host):
         super().__init__()
         self.host = host
+        self.other = contextlib.ExitStack()
 
     async def start(self):
-        self.server = await asyncio.start_server(self._connected, self.host, 0, limit=1 << 26)
-        self.port = self.server.sockets[0].getsockname()[1]
-        return self
+        while True:
+            self.server = await asyncio.start_server(self._connected, self.host, 0, limit=1 << 26)
+            self.port = self.server.sockets[0].getsockname()[1]
+            try:
+                self._take_other()
+                return self
+            except OSError as problem:
+                # A family that is not there at all refuses by itself.
+                if problem.errno != errno.EADDRINUSE:
+                    return self
+                self.server.close()
+
+    def _take_other(self):
+        family, host = (socket.AF_INET, "127.0.0.1") if ":" in self.host else (socket.AF_INET6, "::1")
+        self.other.enter_context(socket.socket(family)).bind((host, self.port))
+
+    async def close(self):
+        await super().close()
+        self.other.close()
 
 
 @pytest.fixture
